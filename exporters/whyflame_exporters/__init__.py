@@ -1,0 +1,1 @@
+"""Exporters that ship with whyflame, found through entry points."""

@@ -1,0 +1,1 @@
+"""Text to bounded features, through the redactor; the text itself is forgotten."""

@@ -1,0 +1,1 @@
+"""What each instrumentation means: OTLP spans and log events to `Span` records."""

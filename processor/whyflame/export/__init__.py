@@ -1,0 +1,1 @@
+"""The exporter port, entry-point look-up and the outbox rules."""

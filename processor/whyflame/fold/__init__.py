@@ -1,0 +1,1 @@
+"""Projection of operations to stacks, and pure encoders of profiles."""

@@ -1,0 +1,1 @@
+"""Files to journal frames: OTLP captures."""

@@ -1,0 +1,1 @@
+"""Durable log of requests as received: frames in segment files, written before the acknowledgement."""

@@ -1,0 +1,1 @@
+"""OTLP in: gRPC and HTTP handlers that check a request, journal it and acknowledge."""

@@ -1,0 +1,1 @@
+"""Lane to nested, named intervals."""

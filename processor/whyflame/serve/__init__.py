@@ -1,0 +1,1 @@
+"""HTTP on :4319: API, metrics, health, page."""

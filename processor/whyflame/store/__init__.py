@@ -1,0 +1,1 @@
+"""The only speaker of DuckDB: schema, appends, settled generations, exact sums."""

@@ -1,0 +1,111 @@
+"""Tables of the store: append-only, versioned, dictionary-coded, without keys or indexes.
+
+`spans` holds what arrived, `settled` what settling found, one generation per trace; a row of
+`settled` is current when its generation is the newest of its trace (`generations`). The view
+`operations` shows current rows that count, with the columns of `whyflame.model.FIELDS` and
+MEASURES; it is what every question reads. Strings that repeat are ids of `strings`; semantic paths
+are ids of `paths`. Session, run and lane of a row are found through `session`, `run`, `lane`.
+"""
+
+from __future__ import annotations
+
+SCHEMA_VERSION = 1
+
+CODED_COLUMNS = (
+    "tenant",
+    "service",
+    "environment",
+    "version",
+    "agent",
+    "session",
+    "lane",
+    "root",
+    "kind",
+    "leaf",
+    "model",
+    "provider",
+    "tool",
+    "skill",
+    "status",
+    "error_type",
+    "outcome",
+    "path_group",
+    "domain",
+    "effect",
+    "dialect",
+    "user_hash",
+    "why",
+)
+"""Columns of `settled` that hold ids of `strings` (NULL = unknown)."""
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS meta (key VARCHAR, value VARCHAR);
+CREATE TABLE IF NOT EXISTS strings (id INTEGER, value VARCHAR);
+CREATE TABLE IF NOT EXISTS paths (id INTEGER, names VARCHAR[]);
+CREATE TABLE IF NOT EXISTS journal_position (stream VARCHAR, segment BIGINT, byte_offset BIGINT);
+CREATE TABLE IF NOT EXISTS traces (
+    trace_key BIGINT, tenant VARCHAR, trace_id BLOB, first_received_ns BIGINT
+);
+CREATE TABLE IF NOT EXISTS spans (
+    span_key BIGINT, trace_key BIGINT, tenant VARCHAR, signal VARCHAR,
+    trace_id BLOB, span_id BLOB, parent_id BLOB, links BLOB,
+    start_ns BIGINT, end_ns BIGINT, received_ns BIGINT,
+    name VARCHAR, kind VARCHAR, dialect VARCHAR, scope VARCHAR, scope_version VARCHAR,
+    service VARCHAR, service_version VARCHAR, environment VARCHAR, instance VARCHAR, host VARCHAR,
+    session VARCHAR, conversation VARCHAR, user_hash VARCHAR,
+    agent VARCHAR, agent_id VARCHAR, model VARCHAR, request_model VARCHAR, provider VARCHAR,
+    tool VARCHAR, call_id VARCHAR, asked VARCHAR[], response_id VARCHAR,
+    answered BOOLEAN, wire TINYINT, remote BOOLEAN,
+    status VARCHAR, error_type VARCHAR, outcome VARCHAR,
+    input_uncached BIGINT, cache_read BIGINT, cache_write BIGINT,
+    output_visible BIGINT, reasoning BIGINT, cost_nanousd BIGINT,
+    claimed_input BIGINT, claimed_output BIGINT, usage_semantics VARCHAR, resends BIGINT,
+    skill VARCHAR, path_group VARCHAR, domain VARCHAR, effect VARCHAR,
+    prompt_sha256 VARCHAR, user_messages INTEGER, input_bytes BIGINT, output_bytes BIGINT,
+    features BLOB, extra MAP(VARCHAR, VARCHAR), dubious VARCHAR[], attributes_count INTEGER
+);
+CREATE TABLE IF NOT EXISTS superseded (span_key BIGINT, by_span_key BIGINT, reason VARCHAR);
+CREATE TABLE IF NOT EXISTS settled (
+    span_key BIGINT, trace_key BIGINT, generation BIGINT, counted BOOLEAN, same_as BIGINT,
+    tenant INTEGER, service INTEGER, environment INTEGER, version INTEGER, agent INTEGER,
+    session INTEGER, session_known BOOLEAN, run INTEGER, lane INTEGER, turn INTEGER, step INTEGER,
+    seq INTEGER, root INTEGER, path_id INTEGER, kind INTEGER, leaf INTEGER, model INTEGER,
+    provider INTEGER, tool INTEGER, skill INTEGER, status INTEGER, error_type INTEGER,
+    outcome INTEGER, path_group INTEGER, domain INTEGER, effect INTEGER, dialect INTEGER,
+    user_hash INTEGER, why INTEGER,
+    lane_parent INTEGER, lane_parent_step INTEGER, start_ns BIGINT, end_ns BIGINT,
+    input_uncached BIGINT, cache_read BIGINT, cache_write BIGINT, output_visible BIGINT,
+    reasoning BIGINT, cost_nanousd BIGINT, wall_ns BIGINT, self_ns BIGINT, operations BIGINT,
+    errors BIGINT, input_bytes BIGINT, output_bytes BIGINT, extra MAP(VARCHAR, VARCHAR)
+);
+CREATE TABLE IF NOT EXISTS generations (
+    trace_key BIGINT, generation BIGINT, settled_ns BIGINT, last_received_ns BIGINT
+);
+CREATE TABLE IF NOT EXISTS marks (
+    session INTEGER, run INTEGER, lane INTEGER, version BIGINT, producer VARCHAR,
+    input_sha256 VARCHAR, created_ns BIGINT, steps INTEGER[], path_ids INTEGER[], root INTEGER
+);
+CREATE TABLE IF NOT EXISTS outbox (
+    id BIGINT, exporter VARCHAR, tenant VARCHAR, series VARCHAR, window_start_ns BIGINT,
+    time_ns BIGINT, payload BLOB, created_ns BIGINT, totals VARCHAR
+);
+CREATE TABLE IF NOT EXISTS outbox_done (
+    id BIGINT, state VARCHAR, reason VARCHAR, done_ns BIGINT
+);
+CREATE TABLE IF NOT EXISTS exported (
+    exporter VARCHAR, span_key BIGINT, generation BIGINT, path_id INTEGER, outbox_id BIGINT
+);
+CREATE TABLE IF NOT EXISTS carry (
+    exporter VARCHAR, series VARCHAR, measure VARCHAR, outbox_id BIGINT, remainder BIGINT
+);
+CREATE TABLE IF NOT EXISTS counters (name VARCHAR, label VARCHAR, amount BIGINT);
+"""
+
+VIEWS = """
+CREATE OR REPLACE VIEW current_generation AS
+    SELECT trace_key, max(generation) AS generation FROM generations GROUP BY trace_key;
+CREATE OR REPLACE VIEW settled_now AS
+    SELECT s.* FROM settled s JOIN current_generation g USING (trace_key, generation);
+CREATE OR REPLACE VIEW operations AS
+    SELECT * FROM settled_now WHERE counted;
+"""
