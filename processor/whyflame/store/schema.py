@@ -43,8 +43,10 @@ CREATE TABLE IF NOT EXISTS meta (key VARCHAR, value VARCHAR);
 CREATE TABLE IF NOT EXISTS strings (id INTEGER, value VARCHAR);
 CREATE TABLE IF NOT EXISTS paths (id INTEGER, names VARCHAR[]);
 CREATE TABLE IF NOT EXISTS journal_position (stream VARCHAR, segment BIGINT, byte_offset BIGINT);
-CREATE TABLE IF NOT EXISTS traces (
-    trace_key BIGINT, tenant VARCHAR, trace_id BLOB, first_received_ns BIGINT
+CREATE TABLE IF NOT EXISTS traces (trace_key BIGINT, tenant VARCHAR, trace_id BLOB);
+CREATE TABLE IF NOT EXISTS traces_seen (
+    trace_key BIGINT, tenant VARCHAR, service VARCHAR, instance VARCHAR, session VARCHAR,
+    start_ns BIGINT, end_ns BIGINT, hosts BOOLEAN
 );
 CREATE TABLE IF NOT EXISTS spans (
     span_key BIGINT, trace_key BIGINT, tenant VARCHAR, signal VARCHAR,
@@ -79,7 +81,7 @@ CREATE TABLE IF NOT EXISTS settled (
     errors BIGINT, input_bytes BIGINT, output_bytes BIGINT, extra MAP(VARCHAR, VARCHAR)
 );
 CREATE TABLE IF NOT EXISTS generations (
-    trace_key BIGINT, generation BIGINT, settled_ns BIGINT, last_received_ns BIGINT
+    trace_key BIGINT, generation BIGINT, settled_ns BIGINT, last_span_key BIGINT
 );
 CREATE TABLE IF NOT EXISTS marks (
     session INTEGER, run INTEGER, lane INTEGER, version BIGINT, producer VARCHAR,

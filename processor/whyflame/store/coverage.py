@@ -1,0 +1,95 @@
+"""The coverage report: what the totals rest on, and what telemetry did not say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whyflame.store.totals import NO_USAGE, code_of
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from whyflame.store.duck import Store
+
+__all__ = ["coverage"]
+
+
+def coverage(store: Store, condition: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """What the totals rest on: dialects, merged views, what was not reported.
+
+    Args:
+        store: The open store.
+        condition: SQL over `settled_now`, as for `totals`.
+        parameters: Values of its parameters.
+    """
+    cursor = store.cursor()
+    value = store.strings.value
+
+    def rows(query: str) -> list[tuple[Any, ...]]:
+        used = {name: v for name, v in parameters.items() if f"${name}" in query}
+        return cursor.execute(query, used).fetchall()
+
+    base = f"(SELECT * FROM settled_now WHERE {condition})"  # noqa: S608
+    llm = code_of(store, "llm")
+    counted = rows(
+        f"SELECT count(*) FILTER (counted), "  # noqa: S608
+        f"count(*) FILTER (counted AND kind = {llm} AND {NO_USAGE}), "
+        f"count(*) FILTER (counted AND kind = {llm} AND NOT ({NO_USAGE}) AND cost_nanousd IS NULL), "
+        f"count(DISTINCT session) FILTER (counted), "
+        f"count(DISTINCT session) FILTER (counted AND NOT session_known) FROM {base}"
+    )[0]
+    return {
+        "operations": counted[0],
+        "calls_without_usage": counted[1],
+        "unpriced_calls": counted[2],
+        "sessions": counted[3],
+        "sessions_without_id": counted[4],
+        "by_dialect": [
+            {"dialect": value(d), "scope": scope, "version": version, "operations": n}
+            for d, scope, version, n in rows(
+                f"SELECT o.dialect, s.scope, s.scope_version, count(*) FROM {base} o "  # noqa: S608
+                "JOIN spans s USING (span_key) WHERE o.counted GROUP BY ALL ORDER BY 4 DESC, ALL"
+            )
+        ],
+        "not_counted": {
+            value(why): n
+            for why, n in rows(
+                f"SELECT why, count(*) FROM {base} WHERE NOT counted "  # noqa: S608
+                "AND why IS NOT NULL GROUP BY ALL ORDER BY 2 DESC, 1"
+            )
+        },
+        "claimed_by_agents_not_counted": dict(
+            zip(
+                ("spans", "input_tokens", "output_tokens"),
+                rows(
+                    "SELECT count(*), sum(s.claimed_input)::BIGINT, sum(s.claimed_output)::BIGINT "  # noqa: S608
+                    f"FROM {base} o JOIN spans s USING (span_key) "
+                    "WHERE s.claimed_input IS NOT NULL OR s.claimed_output IS NOT NULL"
+                )[0],
+                strict=True,
+            )
+        ),
+        "orphan_spans": rows(
+            f"SELECT count(*) FROM {base} o JOIN spans s USING (span_key) "  # noqa: S608
+            "WHERE s.parent_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM spans p "
+            "WHERE p.trace_key = s.trace_key AND p.span_id = s.parent_id)"
+        )[0][0],
+        "bad_values": dict(
+            rows(
+                f"SELECT unnest(s.dubious) AS reason, count(*) FROM {base} o "  # noqa: S608
+                "JOIN spans s USING (span_key) WHERE s.dubious IS NOT NULL "
+                "GROUP BY ALL ORDER BY 1"
+            )
+        ),
+        "counters": _counters(cursor),
+    }
+
+
+def _counters(cursor: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
+    """What never became a row: rejected requests, dropped spans, unknown scopes."""
+    found: dict[str, dict[str, int]] = {}
+    for name, label, amount in cursor.execute(
+        "SELECT name, label, sum(amount)::BIGINT FROM counters GROUP BY ALL ORDER BY ALL"
+    ).fetchall():
+        found.setdefault(name, {})[label] = amount
+    return found

@@ -1,0 +1,83 @@
+"""Dictionary tables: a small integer for every string or path that repeats."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import duckdb
+
+
+class Dictionary:
+    """Value to id and back, held in memory, appended to its table by `flush`.
+
+    Ids given out since the last flush are provisional: `flush` writes them inside the caller's
+    transaction, `forget` takes them back when that transaction failed.
+
+    Args:
+        cursor: Used once, to load the table.
+        table: `strings` or `paths`. column: Name of the value column.
+    """
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, table: str, column: str) -> None:
+        self._table = table
+        self._ids: dict[Any, int] = {}
+        self._values: list[Any] = []
+        self._written = 0
+        self._lock = threading.Lock()
+        query = f"SELECT id, {column} FROM {table} ORDER BY id"  # noqa: S608 - our own constants
+        for identifier, value in cursor.execute(query).fetchall():
+            key = tuple(value) if isinstance(value, list) else value
+            self._ids[key] = identifier
+            self._values.append(key)
+        self._written = len(self._values)
+
+    def code(self, value: str | tuple[str, ...] | None) -> int | None:
+        """Id of a value, new when unseen; None stays None."""
+        if value is None:
+            return None
+        identifier = self._ids.get(value)
+        if identifier is None:
+            with self._lock:
+                identifier = self._ids.setdefault(value, len(self._values))
+                if identifier == len(self._values):
+                    self._values.append(value)
+        return identifier
+
+    def find(self, value: str | tuple[str, ...]) -> int | None:
+        """Id of a value, None when it was never stored."""
+        return self._ids.get(value)
+
+    def value(self, identifier: int | None) -> Any:
+        """Value of an id; None stays None."""
+        return None if identifier is None else self._values[identifier]
+
+    def items(self) -> Iterable[tuple[int, Any]]:
+        """All (id, value), in id order."""
+        return enumerate(list(self._values))
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def flush(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """Append new entries; call inside the transaction that uses them, then `confirm`."""
+        rows = [
+            (number, list(value) if isinstance(value, tuple) else value)
+            for number, value in enumerate(self._values[self._written :], self._written)
+        ]
+        if rows:
+            with cursor.appender(self._table) as appender:
+                appender.append_rows(rows)
+
+    def confirm(self) -> None:
+        """The transaction that flushed has committed."""
+        self._written = len(self._values)
+
+    def forget(self) -> None:
+        """The transaction failed: unwritten ids are free again."""
+        for value in self._values[self._written :]:
+            del self._ids[value]
+        del self._values[self._written :]

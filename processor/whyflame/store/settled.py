@@ -1,0 +1,144 @@
+"""Writing what settling found: one generation of rows for every trace of a group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from whyflame.store.duck import append, transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whyflame.model import Operation
+    from whyflame.store.duck import Store
+    from whyflame.store.unsettled import Group
+
+__all__ = ["MarkRow", "SettledWriter"]
+
+NOT_AGENT_WORK = "not_agent_work"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkRow:
+    """Marks of one lane as the segmenter gave them, for the `marks` table.
+
+    Attributes:
+        session, run, lane: The lane. producer: Segmenter and version.
+        input_sha256: Hash of what it saw. root: The run's goal.
+        marks: (step, path), sparse, ordered by step.
+    """
+
+    session: str
+    run: int
+    lane: str
+    producer: str
+    input_sha256: str
+    root: str | None
+    marks: tuple[tuple[int, tuple[str, ...]], ...]
+
+
+class SettledWriter:
+    """The one writer of `settled`, `generations`, `marks` and the dictionaries; one thread.
+
+    Args:
+        store: The open store.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._cursor = store.cursor()
+        row = self._cursor.execute(
+            "SELECT coalesce(max(generation), 0) FROM generations"
+        ).fetchone()
+        self._generation = int(row[0]) if row else 0
+
+    def write(
+        self,
+        group: Group,
+        operations: Sequence[Operation],
+        marks: Sequence[MarkRow],
+        now_ns: int,
+    ) -> int:
+        """Append one generation for the traces of a group; drop traces without agent work.
+
+        Returns:
+            How many spans were dropped because their trace holds no agent work.
+        """
+        generation = self._generation + 1
+        working = {op.span.trace_key for op in operations if op.counted}
+        dropped = [key for key in group.trace_keys if key not in working]
+        strings, paths = self._store.strings, self._store.paths
+        try:
+            rows = [
+                self._row(op, generation)
+                for op in operations
+                if op.span.trace_key in working and op.why != NOT_AGENT_WORK
+            ]
+            last = _last_keys(group, operations)
+            with transaction(self._cursor):
+                append(self._cursor, "settled", rows)
+                append(
+                    self._cursor,
+                    "generations",
+                    [(key, generation, now_ns, last.get(key, -1)) for key in group.trace_keys],
+                )
+                append(self._cursor, "marks", [self._mark(m, generation, now_ns) for m in marks])
+                count = self._drop(dropped)
+                strings.flush(self._cursor)
+                paths.flush(self._cursor)
+        except BaseException:
+            strings.forget()
+            paths.forget()
+            raise
+        strings.confirm()
+        paths.confirm()
+        self._generation = generation
+        return count
+
+    def _drop(self, keys: list[int]) -> int:
+        if not keys:
+            return 0
+        row = self._cursor.execute(
+            "DELETE FROM spans WHERE trace_key IN (SELECT unnest(?::BIGINT[]))", [keys]
+        ).fetchone()
+        count = int(row[0]) if row else 0
+        if count:
+            append(self._cursor, "counters", [("dropped_spans", NOT_AGENT_WORK, count)])
+        return count
+
+    def _row(self, op: Operation, generation: int) -> tuple[Any, ...]:
+        code = self._store.strings.code
+        span = op.span
+        return (
+            span.span_key, span.trace_key, generation, op.counted, op.same_as,
+            code(span.tenant), code(span.service), code(span.environment),
+            code(span.service_version), code(op.agent), code(op.session), op.session_known, op.run,
+            code(op.lane), op.turn, op.step, op.seq, code(op.root), self._store.paths.code(op.path),
+            code(op.kind.value), code(op.leaf), code(op.model), code(op.provider), code(op.tool),
+            code(op.skill), code(op.status.value), code(op.error_type), code(op.outcome),
+            code(span.path_group), code(span.domain), code(span.effect), code(span.dialect),
+            code(op.user), code(op.why), code(op.lane_parent), op.lane_parent_step,
+            span.start_ns, span.end_ns, op.input_uncached, op.cache_read, op.cache_write,
+            op.output_visible, op.reasoning, op.cost_nanousd, op.wall_ns, op.self_ns,
+            op.operations, op.errors, op.input_bytes, op.output_bytes, span.extra or None,
+        )  # fmt: skip
+
+    def _mark(self, mark: MarkRow, version: int, now_ns: int) -> tuple[Any, ...]:
+        code = self._store.strings.code
+        return (
+            code(mark.session), mark.run, code(mark.lane), version, mark.producer,
+            mark.input_sha256, now_ns, [step for step, _ in mark.marks],
+            [self._store.paths.code(path) for _, path in mark.marks], code(mark.root),
+        )  # fmt: skip
+
+
+def _last_keys(group: Group, operations: Sequence[Operation]) -> dict[int, int]:
+    """Newest span key seen for each trace, so that a restart knows what is still unsettled."""
+    last: dict[int, int] = {}
+    for span in group.spans:
+        last[span.trace_key] = max(last.get(span.trace_key, -1), span.span_key)
+    for op in operations:
+        key = op.span.trace_key
+        last[key] = max(last.get(key, -1), op.span.span_key)
+    return last

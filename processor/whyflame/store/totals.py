@@ -1,0 +1,137 @@
+"""Exact sums over operations, for every value of the fields asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whyflame.errors import UsageError
+from whyflame.model import FIELDS, TOKEN_PARTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import duckdb
+
+    from whyflame.store.duck import Store
+
+__all__ = ["TOTAL_KEYS", "Totals", "totals"]
+
+
+def _sum_known(*columns: str) -> str:
+    """Sum of columns where at least one is known; NULL when none ever is."""
+    known = f"coalesce({', '.join(columns)}) IS NOT NULL"
+    added = " + ".join(f"coalesce({column}, 0)" for column in columns)
+    return f"sum({added}) FILTER ({known})"
+
+
+NO_USAGE = " AND ".join(f"{part} IS NULL" for part in TOKEN_PARTS)
+_SUMS: dict[str, str] = {
+    "llm_calls": "count(*) FILTER (kind = $llm)",
+    "llm_errors": "coalesce(sum(errors) FILTER (kind = $llm), 0)",
+    "embedding_calls": "count(*) FILTER (kind = $embed)",
+    "tool_calls": "count(*) FILTER (kind = $tool)",
+    "tool_errors": "coalesce(sum(errors) FILTER (kind = $tool), 0)",
+    "input_tokens": _sum_known("input_uncached", "cache_read", "cache_write"),
+    "output_tokens": _sum_known("output_visible", "reasoning"),
+    "cache_read_tokens": "sum(cache_read)",
+    "cache_write_tokens": "sum(cache_write)",
+    "reasoning_tokens": "sum(reasoning)",
+    "calls_without_usage": f"count(*) FILTER (kind = $llm AND {NO_USAGE})",
+    "cost_nanousd": "sum(cost_nanousd)",
+    "self_ns": "sum(self_ns)",
+}
+TOTAL_KEYS = (*tuple(_SUMS)[:-2], "cost_usd", "duration_seconds")
+"""Keys of a row, in the order of the Contract."""
+
+_COUNTS = frozenset(key for key, sql in _SUMS.items() if "count(" in sql or "coalesce(sum" in sql)
+
+Totals = dict[str, Any]
+
+
+def totals(
+    store: Store,
+    by: Sequence[str],
+    condition: str,
+    parameters: dict[str, Any],
+    cursor: duckdb.DuckDBPyConnection | None = None,
+) -> list[Totals]:
+    """Sums for every distinct value of the fields `by`, widest first.
+
+    Args:
+        store: The open store.
+        by: Field names of the Contract or promoted ones; empty gives one row.
+        condition: SQL over the view `operations`, with named parameters.
+        parameters: Values of these parameters.
+        cursor: To run on; a new one when absent.
+
+    Returns:
+        Rows with the fields as asked, then TOTAL_KEYS; None = nothing reported it.
+    """
+    cursor = cursor or store.cursor()
+    columns = [f"{_column(field)} AS f{number}" for number, field in enumerate(by)]
+    sums = [f"{sql} AS {key}" for key, sql in _SUMS.items()]
+    kinds = {kind: code_of(store, kind) for kind in ("llm", "embed", "tool")}
+    query = (
+        f"SELECT {', '.join(columns + sums)} FROM operations WHERE {condition}"  # noqa: S608
+        + (" GROUP BY ALL" if by else "")
+    )
+    merged: dict[tuple[Any, ...], dict[str, int | None]] = {}
+    for row in cursor.execute(query, {**parameters, **kinds}).fetchall():
+        key = tuple(
+            _value(store, field, value) for field, value in zip(by, row[: len(by)], strict=True)
+        )
+        into = merged.setdefault(key, {})
+        for name, value in zip(_SUMS, row[len(by) :], strict=True):
+            into[name] = _add(into.get(name), None if value is None else int(value))
+    rows = [_finish(dict(zip(by, key, strict=True)), sums_) for key, sums_ in merged.items()]
+    rows.sort(key=lambda row: _order(row, by))
+    return rows
+
+
+def _finish(fields: dict[str, Any], sums: dict[str, int | None]) -> Totals:
+    cost, self_ns = sums.pop("cost_nanousd"), sums.pop("self_ns")
+    counts = {key: value or 0 if key in _COUNTS else value for key, value in sums.items()}
+    return {
+        **fields,
+        **counts,
+        "cost_usd": None if cost is None else cost / 1e9,
+        "duration_seconds": None if self_ns is None else self_ns / 1e9,
+    }
+
+
+def _order(row: Totals, by: Sequence[str]) -> tuple[Any, ...]:
+    tokens = (row["input_tokens"] or 0) + (row["output_tokens"] or 0)
+    return (-tokens, -row["llm_calls"] - row["tool_calls"], *(str(row[field]) for field in by))
+
+
+def _add(left: int | None, right: int | None) -> int | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return left + right
+
+
+def code_of(store: Store, value: str) -> int:
+    """Dictionary id of a string; -1, which no row holds, when it was never stored."""
+    code = store.strings.find(value)
+    return -1 if code is None else code
+
+
+def _column(field: str) -> str:
+    spec = FIELDS.get(field)
+    if spec is None:
+        return f"extra['{field.replace(chr(39), chr(39) * 2)}']"
+    if not spec.column:
+        raise UsageError(f"totals cannot be split by {field}: it is a property of a measure")
+    return spec.column
+
+
+def _value(store: Store, field: str, value: Any) -> Any:
+    spec = FIELDS.get(field)
+    if spec is None or value is None:
+        return value
+    if spec.column == "path_id":
+        names = store.paths.value(value)
+        if field == "task":
+            return names[-1] if names else None
+        return " > ".join(names)
+    return store.strings.value(value) if spec.coded else value

@@ -1,0 +1,222 @@
+"""Which traces wait to be settled, and what must be settled together with them."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from whyflame.store.spans import SPAN_COLUMNS, span_from_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from whyflame.model import Span
+    from whyflame.store.duck import Store
+
+__all__ = ["Group", "Unsettled"]
+
+# Traces that overlap through provider-SDK spans can chain without end in a busy process.
+MAX_GROUP_TRACES = 20_000
+MAX_ROUNDS = 4
+MIRROR_SLACK_NS = 3_600_000_000_000
+
+
+@dataclass(slots=True)
+class Group:
+    """Everything one settle pass sees.
+
+    Attributes:
+        spans: All current spans of the traces.
+        trace_keys: The traces; each gets a new generation.
+        earlier_runs: (tenant, session) -> runs that lie wholly before the loaded part.
+    """
+
+    spans: list[Span] = field(default_factory=list)
+    trace_keys: list[int] = field(default_factory=list)
+    earlier_runs: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+class Unsettled:
+    """Traces with spans newer than their generation.
+
+    The indexer's thread adds, the settle job's thread takes; a lock covers the map.
+
+    Args:
+        store: The open store; traces left unsettled by an earlier process are found at once.
+        gap_ns: Silence that separates two runs of a session.
+    """
+
+    def __init__(self, store: Store, *, gap_ns: int) -> None:
+        self._cursor = store.cursor()
+        self._gap_ns = gap_ns
+        self._lock = threading.Lock()
+        self._waiting: dict[int, tuple[int, int]] = {}
+        rows = self._cursor.execute(
+            "SELECT s.trace_key, min(s.received_ns), max(s.received_ns) FROM spans s "
+            "LEFT JOIN (SELECT trace_key, max(last_span_key) AS last FROM generations "
+            "GROUP BY trace_key) g USING (trace_key) "
+            "WHERE s.span_key > coalesce(g.last, -1) GROUP BY s.trace_key"
+        ).fetchall()
+        self.add({key: (oldest, newest) for key, oldest, newest in rows})
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, traces: Mapping[int, tuple[int, int]]) -> None:
+        """New spans arrived: trace key -> (oldest, newest) receipt time."""
+        with self._lock:
+            for key, (oldest, newest) in traces.items():
+                known = self._waiting.get(key, (oldest, newest))
+                self._waiting[key] = (min(oldest, known[0]), max(newest, known[1]))
+
+    def oldest_received_ns(self) -> int | None:
+        """Receipt time of the oldest span that is not settled yet."""
+        with self._lock:
+            return min((oldest for oldest, _ in self._waiting.values()), default=None)
+
+    def take_ready(
+        self, now_ns: int, *, idle_ns: int, hold_ns: int, limit: int = 2000
+    ) -> dict[int, tuple[int, int]]:
+        """Take traces whose session has been quiet, or which waited too long.
+
+        Returns:
+            What was taken, to `add` back if settling fails. At most about `limit` traces, whole
+            sessions only.
+        """
+        with self._lock:
+            waiting = dict(self._waiting)
+        if not waiting:
+            return {}
+        taken: dict[int, tuple[int, int]] = {}
+        for keys in self._sessions_of(list(waiting)):
+            times = [waiting[key] for key in keys]
+            quiet = now_ns - max(newest for _, newest in times) >= idle_ns
+            held = now_ns - min(oldest for oldest, _ in times) >= hold_ns
+            if quiet or held:
+                taken.update(zip(keys, times, strict=True))
+            if len(taken) >= limit:
+                break
+        with self._lock:
+            for key, times_taken in taken.items():
+                if self._waiting.get(key) == times_taken:
+                    del self._waiting[key]
+        return taken
+
+    def _sessions_of(self, keys: list[int]) -> Iterable[list[int]]:
+        """The waiting traces, grouped so that traces sharing a session stand together."""
+        groups = _Groups(keys)
+        first: dict[tuple[str, str], int] = {}
+        for trace_key, tenant, session in self._cursor.execute(
+            "SELECT DISTINCT trace_key, tenant, session FROM traces_seen "
+            "WHERE session IS NOT NULL AND trace_key IN (SELECT unnest(?::BIGINT[])) ORDER BY ALL",
+            [keys],
+        ).fetchall():
+            other = first.setdefault((tenant, session), trace_key)
+            groups.join(trace_key, other)
+        return groups.lists()
+
+    def load(self, ready: Iterable[int]) -> Group:
+        """The traces, and all that must be looked at with them, with their spans."""
+        group = Group(trace_keys=sorted(ready))
+        for _ in range(MAX_ROUNDS):
+            before = len(group.trace_keys)
+            found = set(group.trace_keys)
+            found |= self._same_session(group)
+            found |= self._mirrors(group.trace_keys)
+            found |= self._provider_traces(group.trace_keys)
+            if len(found) == before or len(found) > MAX_GROUP_TRACES:
+                break
+            group.trace_keys = sorted(found)
+        group.spans = [
+            span_from_row(row)
+            for row in self._cursor.execute(
+                f"SELECT {SPAN_COLUMNS} FROM spans WHERE trace_key IN "  # noqa: S608
+                "(SELECT unnest(?::BIGINT[])) AND span_key NOT IN (SELECT span_key FROM superseded)"
+                " ORDER BY span_key",
+                [group.trace_keys],
+            ).fetchall()
+        ]
+        return group
+
+    def _same_session(self, group: Group) -> set[int]:
+        """Traces of the same sessions, as far as no gap lies between."""
+        rows = self._cursor.execute(
+            "WITH mine AS (SELECT DISTINCT tenant, session FROM traces_seen WHERE session IS NOT "
+            "NULL AND trace_key IN (SELECT unnest(?::BIGINT[]))) "
+            "SELECT tenant, session, trace_key, min(start_ns), max(end_ns) "
+            "FROM traces_seen JOIN mine USING (tenant, session) GROUP BY ALL ORDER BY 1, 2, 4, 3",
+            [group.trace_keys],
+        ).fetchall()
+        sessions: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+        for tenant, session, key, start, end in rows:
+            sessions.setdefault((tenant, session), []).append((key, start, end))
+        mine, found = set(group.trace_keys), set[int]()
+        for name, traces in sessions.items():
+            runs = _runs(traces, self._gap_ns)
+            wanted = [number for number, run in enumerate(runs) if mine.intersection(run)]
+            group.earlier_runs[name] = wanted[0]
+            for run in runs[wanted[0] : wanted[-1] + 1]:
+                found.update(run)
+        return found
+
+    def _mirrors(self, keys: list[int]) -> set[int]:
+        """Traces that hold a call with the same response id (gateways)."""
+        rows = self._cursor.execute(
+            "WITH mine AS (SELECT tenant, response_id, min(start_ns) - ? AS lo, "
+            "max(start_ns) + ? AS hi FROM spans WHERE response_id IS NOT NULL "
+            "AND trace_key IN (SELECT unnest(?::BIGINT[])) GROUP BY ALL) "
+            "SELECT DISTINCT s.trace_key FROM spans s JOIN mine m USING (tenant, response_id) "
+            "WHERE s.start_ns BETWEEN m.lo AND m.hi",
+            [MIRROR_SLACK_NS, MIRROR_SLACK_NS, keys],
+        ).fetchall()
+        return {row[0] for row in rows}
+
+    def _provider_traces(self, keys: list[int]) -> set[int]:
+        """Traces of the same process and time made only of provider-SDK spans, and their hosts."""
+        rows = self._cursor.execute(
+            "WITH t AS (SELECT trace_key, tenant, service, instance, min(start_ns) AS a, "
+            "max(end_ns) AS z, bool_or(hosts) AS hosts, "
+            "trace_key IN (SELECT unnest(?::BIGINT[])) AS mine "
+            "FROM traces_seen GROUP BY trace_key, tenant, service, instance) "
+            "SELECT DISTINCT o.trace_key FROM t m JOIN t o ON m.mine AND NOT o.mine "
+            "AND o.tenant = m.tenant AND o.service = m.service "
+            "AND o.instance IS NOT DISTINCT FROM m.instance "
+            "AND m.hosts <> o.hosts AND o.a <= m.z AND o.z >= m.a",
+            [keys],
+        ).fetchall()
+        return {row[0] for row in rows}
+
+
+class _Groups:
+    """Disjoint sets of traces."""
+
+    def __init__(self, keys: Iterable[int]) -> None:
+        self._parent = {key: key for key in keys}
+
+    def _root(self, key: int) -> int:
+        while self._parent[key] != key:
+            self._parent[key] = self._parent[self._parent[key]]
+            key = self._parent[key]
+        return key
+
+    def join(self, left: int, right: int) -> None:
+        self._parent[self._root(left)] = self._root(right)
+
+    def lists(self) -> list[list[int]]:
+        members: dict[int, list[int]] = {}
+        for key in self._parent:
+            members.setdefault(self._root(key), []).append(key)
+        return list(members.values())
+
+
+def _runs(traces: list[tuple[int, int, int]], gap_ns: int) -> list[list[int]]:
+    """Trace keys by run; `traces` are (key, start, end) ordered by start."""
+    runs: list[list[int]] = []
+    latest = 0
+    for key, start, end in traces:
+        if not runs or start - latest > gap_ns:
+            runs.append([])
+        runs[-1].append(key)
+        latest = max(latest, end)
+    return runs
