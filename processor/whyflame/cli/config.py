@@ -1,0 +1,49 @@
+"""`whyflame config`: check a configuration file, print the default one."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `config` with its own commands."""
+    parser = subparsers.add_parser("config", help="check a configuration, print the default one")
+    commands = parser.add_subparsers(dest="config_command", metavar="COMMAND", required=True)
+    check = commands.add_parser("check", help="read FILE as the server would")
+    check.add_argument("file", metavar="FILE", help="the YAML file")
+    commands.add_parser("default", help="print every key with its default and what it means")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out `config check` or `config default`.
+
+    Raises:
+        ConfigError: The file to check is wrong.
+    """
+    if args.config_command == "default":
+        return _print_default()
+    return _check(args.file)
+
+
+def _print_default() -> int:
+    from whyflame.config import default_yaml  # noqa: PLC0415 - keeps `--help` fast
+
+    sys.stdout.write(default_yaml())
+    return 0
+
+
+def _check(file: str) -> int:
+    """Say that the file is right; what deserves a second look goes to stderr."""
+    from whyflame.config import cautions, load, missing_files  # noqa: PLC0415 - keeps `--help` fast
+
+    config = load(file)
+    for line in [*cautions(config), *missing_files(config)]:
+        print(f"note: {line}", file=sys.stderr)
+    print(f"{file}: ok")
+    return 0

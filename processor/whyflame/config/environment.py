@@ -1,0 +1,134 @@
+"""The only place that looks at the process environment, secret files and the cgroup."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whyflame.config.fields import MIB
+from whyflame.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whyflame.config.place import Place
+
+__all__ = [
+    "Referenced",
+    "default_data_dir",
+    "default_memory_limit",
+    "read_environment",
+    "read_secret",
+    "resolve_references",
+]
+
+_REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_DUCKDB_SHARE = 0.4
+_DUCKDB_DEFAULT, _DUCKDB_LEAST = 512 * MIB, 64 * MIB
+
+
+class Referenced(str):
+    """A text that came out of a `${env:NAME}` reference: may be a secret, may stand for a number."""
+
+    __slots__ = ()
+
+
+def read_environment() -> dict[str, str]:
+    """A copy of the process environment."""
+    return dict(os.environ)
+
+
+def resolve_references(value: object, environment: Mapping[str, str], place: Place) -> object:
+    """Replace `${env:NAME}` and `${env:NAME:-default}` in every text below `value`."""
+    if isinstance(value, dict):
+        return {
+            key: resolve_references(item, environment, place.child(str(key)))
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [
+            resolve_references(item, environment, place.child(str(index)))
+            for index, item in enumerate(value)
+        ]
+    if isinstance(value, str) and "${" in value:
+        return _resolve_text(value, environment, place)
+    return value
+
+
+def _resolve_text(text: str, environment: Mapping[str, str], place: Place) -> Referenced:
+    def replace(match: re.Match[str]) -> str:
+        name, default = match[1], match[2]
+        if name in environment:
+            return environment[name]
+        if default is None:
+            raise place.error(f"the environment has no {name}, which ${{env:{name}}} asks for")
+        return default
+
+    if "${" in _REFERENCE.sub("", text):
+        raise place.error(
+            f"{text!r} is no reference; write ${{env:NAME}} or ${{env:NAME:-default}}"
+        )
+    return Referenced(_REFERENCE.sub(replace, text))
+
+
+def read_secret(path: str | Path) -> str:
+    """The text of a secret file without the line break at its end.
+
+    Raises:
+        ConfigError: The file cannot be read, or is empty.
+    """
+    try:
+        secret = Path(path).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"secret file {path}: {error}") from error
+    if not secret:
+        raise ConfigError(f"secret file {path} is empty")
+    return secret
+
+
+def default_data_dir(environment: Mapping[str, str], home: Path) -> Path:
+    """`$XDG_STATE_HOME/whyflame`, else `~/.local/state/whyflame`."""
+    base = environment.get("XDG_STATE_HOME")
+    return (Path(base) if base else home / ".local" / "state") / "whyflame"
+
+
+def default_memory_limit(
+    cgroup_root: Path = Path("/sys/fs/cgroup"), own_group: Path = Path("/proc/self/cgroup")
+) -> int:
+    """DuckDB's memory when none is configured: 512 MiB, less in a small container.
+
+    The rest of the container's limit is for the receiver processes, batches in flight and Python.
+    """
+    limits = [_read_limit(folder) for folder in _cgroup_folders(cgroup_root, own_group)]
+    smallest = min((limit for limit in limits if limit is not None), default=None)
+    if smallest is None:
+        return _DUCKDB_DEFAULT
+    return max(_DUCKDB_LEAST, min(_DUCKDB_DEFAULT, int(smallest * _DUCKDB_SHARE)))
+
+
+def _cgroup_folders(root: Path, own_group: Path) -> list[Path]:
+    """The folders whose limits bind this process; v2 nests, and v1 keeps memory apart."""
+    folders = [root, root / "memory"]
+    try:
+        lines = own_group.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return folders
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers in {"", "memory"}:
+            group = (root / controllers if controllers else root) / path.lstrip("/")
+            folders.extend([group, *group.parents])
+    return folders
+
+
+def _read_limit(folder: Path) -> int | None:
+    for name in ("memory.max", "memory.limit_in_bytes"):
+        try:
+            text = (folder / name).read_text(encoding="utf-8").strip()
+        except OSError:
+            continue
+        if text.isdecimal():
+            return int(text)
+    return None
