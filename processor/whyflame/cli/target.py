@@ -1,0 +1,80 @@
+"""Where a question goes: a store not in use, or a running server."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whyflame.errors import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from whyflame.config import Config
+    from whyflame.serve.questions import Questions
+
+DEFAULT_URL = "http://127.0.0.1:4319"
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Options that choose the store or the server."""
+    group = parser.add_argument_group("where to ask")
+    group.add_argument("--data-dir", metavar="DIR", help="a store that no server is using")
+    group.add_argument(
+        "--url", metavar="URL", help=f"a running server (default {DEFAULT_URL} without --data-dir)"
+    )
+    group.add_argument("--token-file", metavar="F", help="file with the server's bearer token")
+    group.add_argument("--config", metavar="F", help="configuration, for own views and fields")
+
+
+def load_config(args: argparse.Namespace) -> Config:
+    """The configuration named by --config, else defaults."""
+    from whyflame.config import Config, load
+
+    return load(Path(args.config)) if getattr(args, "config", None) else Config()
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Options that choose operations."""
+    group = parser.add_argument_group("which operations")
+    group.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="F=V",
+        help="field=value, field!=value or field=~regex; repeat for more (all must hold)",
+    )
+    group.add_argument("--since", metavar="T", help="ended at or after: RFC 3339, now-1h, 7d")
+    group.add_argument("--until", metavar="T", help="ended before")
+
+
+def data_dir(args: argparse.Namespace) -> Path:
+    """The directory of --data-dir, which must exist."""
+    directory = Path(args.data_dir).expanduser()
+    if not directory.is_dir():
+        raise UsageError(f"--data-dir {directory}: no such directory")
+    return directory
+
+
+@contextmanager
+def questions(args: argparse.Namespace) -> Iterator[Questions]:
+    """Whoever answers: the store of --data-dir, or the server of --url."""
+    if args.data_dir and args.url:
+        raise UsageError("give --data-dir or --url, not both")
+    if args.data_dir:
+        from whyflame.app import open_store
+        from whyflame.serve.questions import StoreQuestions
+
+        config = load_config(args)
+        store = open_store(data_dir(args), config)
+        try:
+            yield StoreQuestions(store, config)
+        finally:
+            store.close()
+        return
+    from whyflame.serve.remote import RemoteQuestions
+
+    token = Path(args.token_file).read_text().strip() if args.token_file else None
+    yield RemoteQuestions(args.url or DEFAULT_URL, token)

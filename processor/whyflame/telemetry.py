@@ -1,0 +1,261 @@
+"""whyflame's own metrics: the closed, documented list and how to record them.
+
+Every metric is declared once here, as `NAME = _counter(...)`; `docs/metrics.md` lists the same
+names and a test compares them. A declaration costs nothing: the prometheus_client object behind it
+is made at the first recording, so the supervisor can still choose the multiprocess directory
+(`use_directory`) after this module was imported and before any process records something.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["METRICS", "Metric", "mark_process_dead", "render", "use_directory"]
+
+Kind = Literal["counter", "gauge", "histogram"]
+
+SECONDS_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+BYTES_BUCKETS = tuple(float(1 << power) for power in range(8, 28, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric: its declaration, and the handle through which stages record it.
+
+    Attributes:
+        name: Full Prometheus name without the suffixes the client adds.
+        kind: Counter, gauge or histogram.
+        help: One sentence for `/metrics` and the documentation.
+        labels: Label names; values must come from closed sets.
+        buckets: Upper bounds of a histogram.
+        across: How a gauge combines over processes (prometheus_client's multiprocess mode).
+    """
+
+    name: str
+    kind: Kind
+    help: str
+    labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = field(default=SECONDS_BUCKETS, repr=False)
+    across: Literal["livesum", "livemax", "livemostrecent"] = "livesum"
+
+    def add(self, amount: float = 1, /, *label_values: str) -> None:
+        """Count `amount` more (counters, gauges)."""
+        _live(self, label_values).inc(amount)
+
+    def set(self, value: float, /, *label_values: str) -> None:
+        """Set a gauge."""
+        _live(self, label_values).set(value)
+
+    def observe(self, value: float, /, *label_values: str) -> None:
+        """Put one value into a histogram."""
+        _live(self, label_values).observe(value)
+
+
+METRICS: dict[str, Metric] = {}
+"""Every metric by name, in order of declaration."""
+
+
+def _declare(metric: Metric) -> Metric:
+    if metric.name in METRICS:
+        raise ValueError(f"metric {metric.name} is declared twice")
+    METRICS[metric.name] = metric
+    return metric
+
+
+def _counter(name: str, help_text: str, *labels: str) -> Metric:
+    return _declare(Metric(f"whyflame_{name}", "counter", help_text, labels))
+
+
+def _gauge(name: str, help_text: str, *labels: str) -> Metric:
+    return _declare(Metric(f"whyflame_{name}", "gauge", help_text, labels))
+
+
+def _histogram(
+    name: str, help_text: str, *labels: str, buckets: tuple[float, ...] = SECONDS_BUCKETS
+) -> Metric:
+    return _declare(Metric(f"whyflame_{name}", "histogram", help_text, labels, buckets))
+
+
+# --- receive --------------------------------------------------------------------------------------
+RECEIVER_REQUESTS = _counter(
+    "receiver_requests_total",
+    "OTLP requests by outcome (accepted, refused, invalid, unauthenticated, failed).",
+    "transport",
+    "signal",
+    "outcome",
+)
+RECEIVER_ACCEPTED_REQUESTS = _counter(
+    "receiver_accepted_requests_total",
+    "OTLP requests acknowledged: durable in the journal.",
+    "transport",
+    "signal",
+)
+RECEIVER_ACCEPTED_ITEMS = _counter(
+    "receiver_accepted_items_total",
+    "Spans, log records and metrics in acknowledged requests.",
+    "transport",
+    "signal",
+)
+RECEIVER_ACCEPTED_BYTES = _counter(
+    "receiver_accepted_bytes_total",
+    "Bytes of acknowledged requests after inflating.",
+    "transport",
+    "signal",
+)
+RECEIVER_REFUSED_REQUESTS = _counter(
+    "receiver_refused_requests_total",
+    "OTLP requests the sender was asked to repeat (back-pressure, disk full, stopping).",
+    "transport",
+    "signal",
+    "reason",
+)
+RECEIVER_INVALID_REQUESTS = _counter(
+    "receiver_invalid_requests_total",
+    "OTLP requests that can never be accepted (malformed, too large, unauthenticated, ...).",
+    "transport",
+    "signal",
+    "reason",
+)
+RECEIVER_FAILED_REQUESTS = _counter(
+    "receiver_failed_requests_total",
+    "OTLP requests answered as retryable because of a fault in whyflame itself.",
+    "transport",
+    "signal",
+)
+RECEIVER_REQUEST_SECONDS = _histogram(
+    "receiver_request_seconds",
+    "From the whole request in memory to its acknowledgement.",
+    "transport",
+)
+RECEIVER_INFLIGHT_BYTES = _gauge("receiver_inflight_bytes", "Bytes of requests being handled now.")
+
+# --- journal --------------------------------------------------------------------------------------
+JOURNAL_SYNC_SECONDS = _histogram(
+    "journal_sync_seconds", "One group written and synced to disk (write + fdatasync)."
+)
+JOURNAL_GROUP_FRAMES = _histogram(
+    "journal_group_frames",
+    "Requests made durable by one sync.",
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128),
+)
+JOURNAL_WRITTEN_BYTES = _counter("journal_written_bytes_total", "Bytes appended and synced.")
+JOURNAL_QUEUED_BYTES = _gauge("journal_queued_bytes", "Bytes waiting for their sync.")
+JOURNAL_FAILURES = _counter(
+    "journal_failures_total",
+    "Groups that could not be made durable (disk_full, io_error); their senders were told so.",
+    "reason",
+)
+JOURNAL_PENDING_BYTES = _gauge(
+    "journal_pending_bytes", "Bytes journalled and not yet indexed, over all streams."
+)
+JOURNAL_LOST_FRAMES = _counter(
+    "journal_lost_frames_total",
+    "Damaged records met while reading (corrupt) and unfinished, never acknowledged tails (torn).",
+    "reason",
+)
+JOURNAL_LOST_BYTES = _counter(
+    "journal_lost_bytes_total", "Bytes of the journal that were skipped as damaged.", "reason"
+)
+
+# --- index ----------------------------------------------------------------------------------------
+INDEXED_SPANS = _counter("indexed_spans_total", "Spans and log events appended to the store.")
+REPEATED_SPANS = _counter(
+    "repeated_spans_total", "Spans that had arrived before, not stored again."
+)
+SUPERSEDED_SPANS = _counter(
+    "superseded_spans_total", "Spans replaced by a richer arrival of the same span."
+)
+DROPPED_SPANS = _counter("dropped_spans_total", "Spans not kept, by reason.", "reason")
+DEAD_LETTERS = _counter(
+    "dead_letter_requests_total", "Acknowledged requests kept aside undecoded, by reason.", "reason"
+)
+DUBIOUS_VALUES = _counter(
+    "dubious_values_total", "Values of accepted spans stored as unknown, by reason.", "reason"
+)
+INDEX_COMMIT_SECONDS = _histogram("index_commit_seconds", "One transaction of the indexer.")
+INDEX_LAG_SECONDS = _gauge(
+    "index_lag_seconds", "Receipt to queryable, for the newest indexed request."
+)
+
+# --- settle and segment -----------------------------------------------------------------------------
+SETTLED_TRACES = _counter("settled_traces_total", "Traces settled; again for each generation.")
+SETTLED_OPERATIONS = _counter(
+    "settled_operations_total", "Operations settled; again for each generation."
+)
+UNSETTLED_TRACES = _gauge("unsettled_traces", "Traces that wait to be settled.")
+SEGMENT_FAILURES = _counter(
+    "segment_failures_total", "Lanes whose marks were refused; the fall-back stands.", "segmenter"
+)
+STAGE_FAILURES = _counter(
+    "stage_failures_total", "Unexpected errors of a stage; it tries again.", "stage"
+)
+STORE_BYTES = _gauge("store_bytes", "Size of the database file and its log.")
+
+
+# --- exposition -----------------------------------------------------------------------------------
+def use_directory(directory: Path) -> None:
+    """Share metrics between processes through files in `directory`.
+
+    Call it in the supervisor before the first recording; child processes inherit it. Files of an
+    earlier run are removed, since counters start again with the process group.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    for old in sorted(directory.glob("*.db")):
+        old.unlink(missing_ok=True)
+    # prometheus_client reads this variable, and nothing else, when its value type is chosen.
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(directory)  # noqa: TID251
+
+
+def mark_process_dead(pid: int, directory: Path) -> None:
+    """Forget the live gauges of a child that ended."""
+    from prometheus_client import multiprocess
+
+    multiprocess.mark_process_dead(pid, str(directory))  # type: ignore[no-untyped-call]
+
+
+def render(directory: Path | None = None) -> tuple[bytes, str]:
+    """The Prometheus text exposition and its content type.
+
+    Args:
+        directory: The directory given to `use_directory`; None for this process alone.
+    """
+    from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+    from prometheus_client.multiprocess import MultiProcessCollector
+
+    if directory is None:
+        return generate_latest(_registry()), CONTENT_TYPE_LATEST
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, path=str(directory))  # type: ignore[no-untyped-call]
+    return generate_latest(registry), CONTENT_TYPE_LATEST
+
+
+@cache
+def _registry() -> Any:
+    from prometheus_client import CollectorRegistry
+
+    return CollectorRegistry(auto_describe=True)
+
+
+@cache
+def _family(name: str) -> Any:
+    """The prometheus_client object of one metric; made once a process."""
+    from prometheus_client import Counter, Gauge, Histogram
+
+    metric = METRICS[name]
+    shared = {"labelnames": metric.labels, "registry": _registry()}
+    if metric.kind == "counter":
+        return Counter(name, metric.help, **shared)
+    if metric.kind == "gauge":
+        return Gauge(name, metric.help, multiprocess_mode=metric.across, **shared)
+    return Histogram(name, metric.help, buckets=metric.buckets, **shared)
+
+
+def _live(metric: Metric, label_values: tuple[str, ...]) -> Any:
+    family = _family(metric.name)
+    return family.labels(*label_values) if label_values else family
