@@ -1,0 +1,61 @@
+"""How much of the journal waits for the index stage, cheap enough to ask on every request."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from whyflame.errors import Backpressure
+from whyflame.journal.tail import pending_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["PendingLimit"]
+
+_REFRESH_SECONDS = 0.5
+_RETRY_SECONDS = 2.0
+
+
+class PendingLimit:
+    """Refuses new requests while too much waits to be indexed. Thread-safe.
+
+    Looks at the disk at most twice a second and adds what was accepted in between, so that a burst
+    cannot run past the limit unseen.
+
+    Args:
+        journal_dir: Directory of all streams.
+        max_bytes: `otlp.max_pending_bytes`.
+        clock: Monotonic seconds.
+    """
+
+    def __init__(
+        self, journal_dir: Path, max_bytes: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._directory = journal_dir
+        self._max_bytes = max_bytes
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._looked = float("-inf")
+        self._bytes = 0
+
+    def admit(self, size: int) -> None:
+        """Let a request of `size` bytes pass.
+
+        Raises:
+            Backpressure: The limit is reached. One request always passes an idle journal, however
+                large.
+        """
+        with self._lock:
+            now = self._clock()
+            if now - self._looked >= _REFRESH_SECONDS:
+                self._bytes = pending_bytes(self._directory)
+                self._looked = now
+            if self._bytes and self._bytes + size > self._max_bytes:
+                raise Backpressure(
+                    f"{self._bytes} bytes wait to be indexed (otlp.max_pending_bytes)",
+                    _RETRY_SECONDS,
+                )
+            self._bytes += size

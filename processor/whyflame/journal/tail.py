@@ -1,0 +1,182 @@
+"""All streams of a journal together: what the index stage reads from and acknowledges to."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from whyflame import telemetry
+from whyflame.journal.reader import JournalReader, Losses
+from whyflame.journal.segments import (
+    Position,
+    has_writer,
+    list_segments,
+    list_streams,
+    segment_path,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from whyflame.journal.reader import Frame
+
+__all__ = ["Batch", "JournalTail", "pending_bytes", "publish_applied", "read_applied"]
+
+_APPLIED = "applied.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Frames read together.
+
+    Attributes:
+        frames: In stream order; streams one after the other.
+        positions: Where each stream stands after these frames; store them in the transaction that
+            stores the rows.
+    """
+
+    frames: tuple[Frame, ...]
+    positions: dict[str, Position]
+
+
+class JournalTail:
+    """Reads every stream, those that appear later included. Not thread-safe.
+
+    Args:
+        journal_dir: Directory of all streams; it may not exist yet.
+        positions: Stored positions by stream; others begin at their oldest segment.
+        retention_seconds: Keep indexed segments this long; 0 deletes them at once.
+        max_kept_bytes: Keep at most this much of indexed segments.
+    """
+
+    def __init__(
+        self,
+        journal_dir: Path,
+        positions: Mapping[str, Position],
+        *,
+        retention_seconds: float = 0.0,
+        max_kept_bytes: int = 8 << 30,
+    ) -> None:
+        self._directory = journal_dir
+        self._retention_seconds = retention_seconds
+        self._max_kept_bytes = max_kept_bytes
+        self._stored = dict(positions)
+        self._readers: dict[str, JournalReader] = {}
+        publish_applied(journal_dir, positions)
+
+    @property
+    def positions(self) -> dict[str, Position]:
+        """Where each stream stands now, read frames included."""
+        return self._stored | {name: reader.position for name, reader in self._readers.items()}
+
+    @property
+    def losses(self) -> Losses:
+        """What had to be skipped since this object was made, over all streams."""
+        total = Losses()
+        for reader in self._readers.values():
+            total.corrupt_frames += reader.losses.corrupt_frames
+            total.torn_tails += reader.losses.torn_tails
+            total.skipped_bytes += reader.losses.skipped_bytes
+        return total
+
+    def read(self, max_bytes: int) -> Batch:
+        """The next frames of all streams, about `max_bytes` in total; no frames when idle.
+
+        Positions may move without frames; pass them on all the same.
+        """
+        self._discover()
+        frames: list[Frame] = []
+        share = max(1, max_bytes // max(1, len(self._readers)))
+        for name in sorted(self._readers):
+            frames += self._readers[name].read(share)
+        return Batch(tuple(frames), self.positions)
+
+    def applied(self, positions: Mapping[str, Position], now_seconds: float) -> None:
+        """Call after the commit that stored `positions`: frees disk, and lets receivers accept.
+
+        Args:
+            positions: As stored, `Batch.positions`.
+            now_seconds: Seconds since the epoch, to judge the age of kept segments.
+        """
+        publish_applied(self._directory, positions)
+        telemetry.JOURNAL_PENDING_BYTES.set(pending_bytes(self._directory))
+        for stream, position in positions.items():
+            self._delete_indexed(stream, position, now_seconds)
+
+    def close(self) -> None:
+        """Close open files."""
+        for reader in self._readers.values():
+            reader.close()
+
+    def _discover(self) -> None:
+        for name in list_streams(self._directory):
+            if name not in self._readers:
+                start = self._stored.get(name, Position())
+                self._readers[name] = JournalReader(self._directory / name, start)
+
+    def _delete_indexed(self, stream: str, position: Position, now_seconds: float) -> None:
+        """Delete what lies before the position, by age and bytes.
+
+        The segment of the position itself stays, so that a restarted writer, which counts up from
+        the newest file, can never reuse a number at or below a stored position.
+        """
+        directory = self._directory / stream
+        keeps = self._retention_seconds > 0
+        kept = 0
+        segments = list_segments(directory)
+        for sequence in sorted((n for n in segments if n < position.segment), reverse=True):
+            path = segment_path(directory, sequence)
+            status = path.stat()
+            kept += status.st_size
+            is_old = now_seconds - status.st_mtime >= self._retention_seconds
+            if not keeps or is_old or kept > self._max_kept_bytes:
+                path.unlink(missing_ok=True)
+        if not keeps and segments and segments[-1] == position.segment:
+            _empty_finished(directory, position)
+
+
+def _empty_finished(directory: Path, position: Position) -> None:
+    """Empty the last segment of a stopped stream once it is indexed; its name keeps the count."""
+    path = segment_path(directory, position.segment)
+    size = path.stat().st_size
+    if 0 < size <= position.offset and not has_writer(directory):
+        os.truncate(path, 0)
+
+
+def publish_applied(journal_dir: Path, positions: Mapping[str, Position]) -> None:
+    """Tell receivers how far the store is, in `<journal>/applied.json`, atomically."""
+    journal_dir.mkdir(parents=True, exist_ok=True)
+    content = {name: [place.segment, place.offset] for name, place in sorted(positions.items())}
+    fresh = journal_dir / f"{_APPLIED}.{os.getpid()}"
+    fresh.write_text(json.dumps(content), encoding="ascii")
+    fresh.replace(journal_dir / _APPLIED)
+
+
+def read_applied(journal_dir: Path) -> dict[str, Position]:
+    """What `publish_applied` wrote last; empty before the first time."""
+    try:
+        content = json.loads((journal_dir / _APPLIED).read_text(encoding="ascii"))
+    except FileNotFoundError:
+        return {}
+    return {name: Position(*place) for name, place in content.items()}
+
+
+def pending_bytes(journal_dir: Path) -> int:
+    """Bytes in all streams behind the published positions."""
+    applied = read_applied(journal_dir)
+    total = 0
+    for stream in list_streams(journal_dir):
+        position = applied.get(stream, Position())
+        for sequence in list_segments(journal_dir / stream):
+            if sequence < position.segment:
+                continue
+            try:
+                size = segment_path(journal_dir / stream, sequence).stat().st_size
+            except FileNotFoundError:
+                continue  # deleted while we counted
+            read = position.offset if sequence == position.segment else 0
+            total += max(0, size - read)
+    return total
