@@ -78,7 +78,7 @@ def test_an_exporter_keeps_every_other_key_as_its_own() -> None:
         ("settle: {wait_frames: 1}", "settle.wait_frames: expected true or false, got 1"),
         ("settle: {outcome_attributes: x}", "settle.outcome_attributes: expected a list, got 'x'"),
         ("settle: {outcome_attributes: [1]}", "settle.outcome_attributes.0: expected a text"),
-        ("content: {mode: exerpt}", "content.mode: unknown value 'exerpt'; did you mean excerpt?"),
+        ("content: {mode: excerp}", "content.mode: unknown value 'excerp'; did you mean excerpt?"),
         ("content: {services: {a: all}}", "content.services.a: unknown value 'all'; known: excerp"),
         ("otlp: here", "otlp: expected a block of keys, got 'here'"),
         ("fields: here", "fields: expected a block of keys, got 'here'"),

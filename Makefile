@@ -1,0 +1,86 @@
+# whyflame: `make demo` shows it, `make test` checks it. Both set up what they need in .venv.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format lint types contracts dependencies spelling wheel unit integration \
+        pytest chart-tools fix docs requirements clean
+
+BIN := .venv/bin
+QUIET := scripts/quiet
+SETS := $(wildcard requirements/*.txt) pyproject.toml scripts/setup
+export UV_NO_CONFIG := 1
+export UV_SYSTEM_CERTS := 1
+
+help:  ## what can be made
+	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+
+demo: .venv/runtime  ## a real collector fed with recorded agent runs; ARGS=--once exits after printing
+	@$(BIN)/whyflame demo $(ARGS)
+
+test: check pytest  ## every check; silent but for pytest's closing line when all is well
+
+check: format lint types contracts dependencies spelling wheel  ## everything but the tests
+
+.venv/runtime: $(SETS)
+	@scripts/setup runtime
+	@touch $@
+
+.venv/dev: $(SETS)
+	@scripts/setup runtime dev
+	@touch .venv/runtime $@
+
+format: .venv/dev
+	@$(QUIET) "format (make fix mends it)" $(BIN)/ruff format --check --diff .
+
+lint: .venv/dev
+	@$(QUIET) lint $(BIN)/ruff check .
+
+types: .venv/dev
+	@$(QUIET) "types (mypy)" $(BIN)/mypy
+	@$(QUIET) "types (pyright)" $(BIN)/pyright --pythonpath $(BIN)/python
+
+contracts: .venv/dev
+	@$(QUIET) "import contracts" $(BIN)/lint-imports --cache-dir .cache/import-linter
+
+dependencies: .venv/dev
+	@$(QUIET) dependencies $(BIN)/deptry processor exporters
+
+spelling: .venv/dev
+	@$(QUIET) spelling $(BIN)/codespell
+
+wheel: .venv/dev
+	@rm -rf .cache/wheel
+	@$(QUIET) "wheel (build)" $(BIN)/uv build -q --wheel --no-build-isolation --python $(BIN)/python -o .cache/wheel
+	@$(QUIET) "wheel (contents)" $(BIN)/check-wheel-contents .cache/wheel
+
+unit: .venv/dev  ## the fast tests alone
+	@$(BIN)/pytest -q tests/unit $(ARGS)
+
+integration: .venv/dev  ## the tests with real servers and stores alone
+	@$(BIN)/pytest -q tests/integration $(ARGS)
+
+# Helm takes two minutes to build, once; without Go the chart's tests skip (and fail in CI).
+chart-tools:
+	@if command -v go >/dev/null; then $(QUIET) "build of Helm" scripts/helm; fi
+
+pytest: .venv/dev chart-tools
+	@rm -f .coverage .coverage.*
+	@$(QUIET) -l tests $(BIN)/coverage run -m pytest -q tests
+	@$(BIN)/coverage combine -q
+	@$(QUIET) coverage $(BIN)/coverage report
+
+fix: .venv/dev  ## format, and mend what the linter can
+	@$(BIN)/ruff format -q .
+	@$(BIN)/ruff check -q --fix .
+
+docs: .venv/dev  ## write the pages that are made from the code
+	@$(BIN)/python -m whyflame.config > docs/configuration.md
+
+DEV_GROUPS := $(foreach group,test types lint deploy release,--group $(group))
+COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
+          --no-emit-index-url --custom-compile-command "make requirements"
+requirements: .venv/runtime  ## pin the newest allowed versions of everything, with hashes
+	@$(COMPILE) --upgrade requirements/bootstrap.in -o requirements/bootstrap.txt
+	@$(COMPILE) --upgrade pyproject.toml requirements/build.in -o requirements/runtime.txt
+	@$(COMPILE) --upgrade pyproject.toml requirements/build.in $(DEV_GROUPS) -c requirements/runtime.txt -o requirements/dev.txt
+
+clean:  ## remove what was built here
+	@rm -rf .venv .cache .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
