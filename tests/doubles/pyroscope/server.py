@@ -1,0 +1,242 @@
+"""The double's HTTP/1.1 port: push, OTLP profiles, label names, readiness, and what it received.
+
+`Double` is what tests start. The real server speaks gRPC on the same port (h2c); the double has it
+on a port of its own (`grpc_address`), since the standard library has no HTTP/2.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Self
+
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError
+from tests.doubles.pyroscope.distributor import GZIP, Distributor, inflate
+from tests.doubles.pyroscope.errors import Refusal, invalid
+from tests.doubles.pyroscope.faults import Fault, Faults
+from tests.doubles.pyroscope.limits import Flavour, Limits
+from tests.doubles.pyroscope.otlp import OTLP_PATH, handle_otlp
+from tests.doubles.pyroscope.wire import PushRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PUSH_PATH = "/push.v1.PusherService/Push"
+LABEL_NAMES_PATH = "/querier.v1.QuerierService/LabelNames"
+CONNECT_TYPES = {"application/json", "application/proto"}
+
+
+class Answer:
+    """Status, content type and body of one response."""
+
+    def __init__(self, status: int, kind: str, body: bytes, headers: dict[str, str] | None = None):
+        self.status, self.kind, self.body, self.headers = status, kind, body, headers or {}
+
+
+def error_answer(code: str, message: str, status: int, headers: dict[str, str]) -> Answer:
+    body = json.dumps({"code": code, "message": message}).encode()
+    return Answer(status, "application/json", body, headers)
+
+
+class Double:
+    """A Pyroscope for tests, on a free port of 127.0.0.1.
+
+    Args:
+        flavour: Which server is played.
+        limits: Its limits. clock: Nanoseconds since the epoch; the wall clock when not given.
+        port: 0 for any free one.
+    """
+
+    def __init__(
+        self,
+        flavour: Flavour | str = Flavour.V2_2,
+        limits: Limits | None = None,
+        clock: Callable[[], int] = time.time_ns,
+        port: int = 0,
+    ) -> None:
+        self.flavour = Flavour(flavour)
+        self.faults = Faults()
+        self.bodies: list[bytes] = []
+        self.headers: list[dict[str, str]] = []
+        self.statuses: list[int] = []
+        self._distributor = Distributor(self.flavour, limits or Limits(), clock)
+        self._server = _Server(("127.0.0.1", port), _handler_for(self))
+        self._thread = Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        host, port = self._server.server_address[:2]
+        return f"http://{host!s}:{port}"
+
+    @property
+    def profiles(self) -> Any:
+        """What is stored, and questions about it."""
+        return self._distributor.profiles
+
+    @property
+    def distributor(self) -> Distributor:
+        return self._distributor
+
+    @property
+    def limits(self) -> Limits:
+        return self._distributor.limits
+
+    def set_limits(self, **changes: Any) -> None:
+        """Change single limits from now on."""
+        self._distributor.limits = replace(self._distributor.limits, **changes)
+
+    def fail_next(self, fault: Fault | int, times: int = 1) -> None:
+        """Arm a fault for the next pushes."""
+        self.faults.fail_next(fault, times)
+
+    def compact(self) -> int:
+        """Run the server's compaction; returns how many profiles it dropped."""
+        removed: int = self.profiles.compact()
+        return removed
+
+    def sums(self, **labels: str) -> dict[str, int]:
+        """Sample type -> sum over all series."""
+        sums: dict[str, int] = self.profiles.sums(**labels)
+        return sums
+
+    def state(self) -> dict[str, Any]:
+        """Everything worth a look, for people."""
+        return {
+            "flavour": self.flavour.value,
+            "profiles": len(self.profiles.all),
+            "series": self.profiles.series_count(),
+            "types": self.profiles.type_ids(),
+            "sums": self.sums(),
+            "label_sets": [dict(labels) for labels in sorted(self.profiles.label_sets())],
+        }
+
+    def start(self) -> Double:
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
+        self._server.server_close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def answer(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Answer | None:
+        """Answer one request; None closes the connection without a word."""
+        if method == "GET" and path == "/ready":
+            return Answer(200, "text/plain", b"ready\n")
+        if path == "/double/state":
+            return Answer(200, "application/json", json.dumps(self.state(), indent=1).encode())
+        if path == "/double/compact":
+            return Answer(200, "application/json", json.dumps({"removed": self.compact()}).encode())
+        if path not in {PUSH_PATH, LABEL_NAMES_PATH, OTLP_PATH}:
+            return Answer(404, "text/plain", b"404 page not found\n")
+        if method != "POST":
+            return Answer(405, "text/plain", b"method not allowed\n", {"Allow": "POST"})
+        if path == OTLP_PATH:
+            return Answer(*handle_otlp(self._distributor, headers, body))
+        return self._connect(path, headers, body)
+
+    def _connect(self, path: str, headers: dict[str, str], body: bytes) -> Answer | None:
+        kind = headers.get("content-type", "").split(";")[0].strip()
+        if kind not in CONNECT_TYPES:
+            return Answer(415, "text/plain", b"", {"Accept-Post": ", ".join(sorted(CONNECT_TYPES))})
+        try:
+            tenant = self._distributor.tenant(headers.get("x-scope-orgid"))
+            body = decode_body(headers, body)
+            if path == LABEL_NAMES_PATH:
+                return self._label_names(headers)
+            return self._push(tenant, kind, headers, body)
+        except Refusal as refusal:
+            return error_answer(refusal.code, refusal.message, refusal.http_status, {})
+
+    def _push(self, tenant: str, kind: str, headers: dict[str, str], body: bytes) -> Answer | None:
+        self.bodies.append(body)
+        self.headers.append(headers)
+        fault = self.faults.take()
+        if fault is not None and not fault.stored:
+            return _fault_answer(fault)
+        self._distributor.push(tenant, parse_push(kind, body))
+        if fault is not None:
+            return _fault_answer(fault)
+        return Answer(200, kind, b"{}" if kind == "application/json" else b"")
+
+    def _label_names(self, headers: dict[str, str]) -> Answer:
+        utf8 = "allow-utf8-labelnames=true" in headers.get("accept", "")
+        names = self.profiles.label_names(utf8=utf8)
+        return Answer(200, "application/json", json.dumps({"names": names}).encode())
+
+
+def parse_push(kind: str, body: bytes) -> Any:
+    """The request message of either codec; unknown JSON fields are ignored."""
+    try:
+        if kind == "application/json":
+            return json_format.Parse(body, PushRequest(), ignore_unknown_fields=True)
+        return PushRequest.FromString(body)
+    except (json_format.ParseError, DecodeError, UnicodeDecodeError) as error:
+        raise invalid(f"unmarshal message: {error}") from None
+
+
+def decode_body(headers: dict[str, str], body: bytes) -> bytes:
+    """The body without its Content-Encoding; only gzip is registered."""
+    encoding = headers.get("content-encoding", "identity")
+    if encoding == "identity":
+        return body
+    if encoding != "gzip":
+        raise Refusal(
+            "unimplemented", f"unknown compression {encoding!r}: supported encodings gzip"
+        )
+    if not body.startswith(GZIP):
+        raise invalid("gzip: invalid header")
+    return inflate(body, 256 << 20)
+
+
+def _fault_answer(fault: Fault) -> Answer | None:
+    if fault.status == 0:
+        return None
+    if fault.text is not None:
+        return Answer(fault.status, "text/html", fault.text.encode(), fault.headers)
+    return error_answer(fault.code, fault.message, fault.status, fault.headers)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
+def _handler_for(double: Double) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def _serve(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            body = self.rfile.read(int(headers.get("content-length", 0)))
+            answer = double.answer(self.command, self.path, headers, body)
+            double.statuses.append(answer.status if answer else 0)
+            if answer is None:
+                self.close_connection = True
+                return
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.kind)
+            self.send_header("Content-Length", str(len(answer.body)))
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(answer.body)
+
+        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = _serve  # noqa: N815 - the base's names
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
+            """Say nothing: tests look at `statuses`."""
+
+    return Handler

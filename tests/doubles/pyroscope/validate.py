@@ -1,0 +1,137 @@
+"""What the server refuses in a profile, and what it silently cuts, before it stores anything."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from tests.doubles.pyroscope.errors import invalid
+
+if TYPE_CHECKING:
+    from tests.doubles.pyroscope.limits import Flavour, Limits
+
+_LEGACY_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+NANO = 1_000_000_000
+
+
+def validate_profile(profile: Any, limits: Limits, now_ns: int) -> None:
+    """Refuse or cut in place, in the server's order; times at or below zero become now."""
+    if not profile.sample_type:
+        raise invalid("empty profile: no sample types")
+    if profile.time_nanos <= 0:
+        profile.time_nanos = now_ns
+    _check_window(profile.time_nanos, limits, now_ns)
+    if len(profile.sample) > limits.samples:
+        raise invalid(
+            f"samples_limit: the profile has {len(profile.sample)} samples; limit {limits.samples}"
+        )
+    strings = _check_strings(profile, limits)
+    if any(b"-" in strings[value_type.type] for value_type in profile.sample_type):
+        raise invalid("sample type contains -")
+    if any(location.id == 0 for location in profile.location):
+        raise invalid("location id is 0")
+    if any(function.id == 0 for function in profile.function):
+        raise invalid("function id is 0")
+    for sample in profile.sample:
+        _check_sample(sample, len(profile.sample_type), limits)
+
+
+def _check_sample(sample: Any, types: int, limits: Limits) -> None:
+    if len(sample.value) != types:
+        raise invalid("sample value length mismatch")
+    if len(sample.label) > limits.sample_labels:
+        raise invalid(f"a sample has {len(sample.label)} labels; limit {limits.sample_labels}")
+    if len(sample.location_id) > limits.depth:
+        # Leaf first: what stands nearest to the leaf goes.
+        del sample.location_id[: len(sample.location_id) - limits.depth]
+
+
+def _check_window(time_ns: int, limits: Limits, now_ns: int) -> None:
+    too_old = limits.reject_older_seconds and (
+        time_ns <= now_ns - limits.reject_older_seconds * NANO
+    )
+    too_new = limits.reject_newer_seconds and (
+        time_ns >= now_ns + limits.reject_newer_seconds * NANO
+    )
+    if too_old or too_new:
+        raise invalid(
+            f"profile with timestamp {time_ns} is outside of ingestion window "
+            f"(not_in_ingestion_window), server time {now_ns}"
+        )
+
+
+def _check_strings(profile: Any, limits: Limits) -> Any:
+    table = profile.string_table
+    if not table or table[0] != b"":
+        raise invalid("string 0 should be empty string")
+    for number, text in enumerate(table):
+        if len(text) > limits.string_bytes:
+            table[number] = text[-limits.string_bytes :]
+        try:
+            table[number].decode()
+        except UnicodeDecodeError:
+            raise invalid(f"invalid utf8 string hex: {table[number][:20].hex()}") from None
+    for index in _string_indices(profile):
+        if not 0 <= index < len(table):
+            raise invalid("string index out of range")
+    return table
+
+
+def _string_indices(profile: Any) -> Any:
+    for value_type in [*profile.sample_type, profile.period_type]:
+        yield from (value_type.type, value_type.unit)
+    for function in profile.function:
+        yield from (function.name, function.system_name, function.filename)
+    for mapping in profile.mapping:
+        yield from (mapping.filename, mapping.build_id)
+    for sample in profile.sample:
+        for label in sample.label:
+            yield from (label.key, label.str, label.num_unit)
+    yield from profile.comment
+    yield from (profile.drop_frames, profile.keep_frames, profile.default_sample_type)
+
+
+def validate_labels(
+    labels: list[tuple[str, str]], limits: Limits, flavour: Flavour
+) -> list[tuple[str, str]]:
+    """Refuse a label set, or return it sorted and, on v1, with legacy names."""
+    if len(labels) > limits.label_names:
+        raise invalid(
+            f"profile series {dict(labels)} has {len(labels)} label names; "
+            f"limit {limits.label_names}"
+        )
+    if not dict(labels).get("__name__"):
+        raise invalid("invalid metric name")
+    if flavour.is_v1:
+        labels = _sanitize(labels)
+    seen: set[str] = set()
+    for name, value in labels:
+        if name in seen:
+            raise invalid(f"duplicate label name: {name!r}")
+        seen.add(name)
+        if len(name.encode()) > limits.label_name_bytes:
+            raise invalid("label name too long")
+        if len(value.encode()) > limits.label_value_bytes:
+            raise invalid("label value too long")
+    return sorted(labels)
+
+
+def _sanitize(labels: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    named: dict[str, str] = {}
+    result = []
+    for name, value in labels:
+        legacy = name.replace(".", "_")
+        if not _LEGACY_NAME.fullmatch(legacy):
+            raise invalid(f"invalid label name {name!r}")
+        if legacy != name and named.get(legacy, value) == value and legacy in named:
+            continue
+        if legacy in named and named[legacy] != value:
+            raise invalid(f"duplicate label name {legacy!r} after sanitizing {name!r}")
+        named[legacy] = value
+        result.append((legacy, value))
+    return result
+
+
+def is_legacy_name(name: str) -> bool:
+    """Names that LabelNames and Series show without being asked for UTF-8."""
+    return bool(_LEGACY_NAME.fullmatch(name))
