@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from whyflame import telemetry
+from whyflame.model import Operation, Span
+from whyflame.store.settled import MarkRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from whyflame.config import SettleConfig
-    from whyflame.model import Operation, Span
-    from whyflame.store.settled import MarkRow, SettledWriter
+    from whyflame.store.settled import SettledWriter
     from whyflame.store.unsettled import Group, Unsettled
 
 __all__ = ["Segment", "Settle", "SettleJob"]
@@ -20,18 +20,11 @@ __all__ = ["Segment", "Settle", "SettleJob"]
 SECOND_NS = 1_000_000_000
 
 
-class Settle(Protocol):
-    """The tree rules over everything one pass sees, of one tenant."""
+Settle = Callable[[Sequence[Span], Mapping[str, int]], list[Operation]]
+"""Tree rules over everything one pass sees of one tenant; with the runs that lie before, by session."""
 
-    def __call__(
-        self, spans: Sequence[Span], earlier_runs: Mapping[str, int]
-    ) -> list[Operation]: ...
-
-
-class Segment(Protocol):
-    """Fills `root` and `path` of the operations and returns the marks behind them."""
-
-    def __call__(self, operations: Sequence[Operation]) -> list[MarkRow]: ...
+Segment = Callable[[Sequence[Operation]], list[MarkRow]]
+"""Fills `root` and `path` of the operations and returns the marks behind them."""
 
 
 @dataclass(slots=True)

@@ -9,27 +9,26 @@ from whyflame.store.totals import NO_USAGE, code_of
 if TYPE_CHECKING:
     import duckdb
 
+    from whyflame.fold.where import Fragment
     from whyflame.store.duck import Store
 
 __all__ = ["coverage"]
 
 
-def coverage(store: Store, condition: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def coverage(store: Store, condition: Fragment) -> dict[str, Any]:
     """What the totals rest on: dialects, merged views, what was not reported.
 
     Args:
         store: The open store.
         condition: SQL over `settled_now`, as for `totals`.
-        parameters: Values of its parameters.
     """
     cursor = store.cursor()
     value = store.strings.value
 
     def rows(query: str) -> list[tuple[Any, ...]]:
-        used = {name: v for name, v in parameters.items() if f"${name}" in query}
-        return cursor.execute(query, used).fetchall()
+        return cursor.execute(query, list(condition.params)).fetchall()
 
-    base = f"(SELECT * FROM settled_now WHERE {condition})"  # noqa: S608
+    base = f"(SELECT * FROM settled_now{condition.sql})"  # noqa: S608
     llm = code_of(store, "llm")
     counted = rows(
         f"SELECT count(*) FILTER (counted), "  # noqa: S608

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,22 +19,36 @@ class Dictionary:
     transaction, `forget` takes them back when that transaction failed.
 
     Args:
-        cursor: Used once, to load the table.
+        cursor: Used once, to load the table when first needed.
         table: `strings` or `paths`. column: Name of the value column.
     """
 
     def __init__(self, cursor: duckdb.DuckDBPyConnection, table: str, column: str) -> None:
+        self._cursor = cursor
         self._table = table
-        self._ids: dict[Any, int] = {}
-        self._values: list[Any] = []
+        self._column = column
         self._written = 0
-        self._lock = threading.Lock()
-        query = f"SELECT id, {column} FROM {table} ORDER BY id"  # noqa: S608 - our own constants
-        for identifier, value in cursor.execute(query).fetchall():
-            key = tuple(value) if isinstance(value, list) else value
-            self._ids[key] = identifier
-            self._values.append(key)
-        self._written = len(self._values)
+        self._lock = threading.RLock()
+
+    @cached_property
+    def _entries(self) -> tuple[dict[Any, int], list[Any]]:
+        """Ids by value, and values by id. A cold command that never asks does not load them."""
+        with self._lock:
+            query = f"SELECT id, {self._column} FROM {self._table} ORDER BY id"  # noqa: S608
+            values = [
+                tuple(value) if isinstance(value, list) else value
+                for _, value in self._cursor.execute(query).fetchall()
+            ]
+            self._written = len(values)
+            return {value: number for number, value in enumerate(values)}, values
+
+    @property
+    def _ids(self) -> dict[Any, int]:
+        return self._entries[0]
+
+    @property
+    def _values(self) -> list[Any]:
+        return self._entries[1]
 
     def code(self, value: str | tuple[str, ...] | None) -> int | None:
         """Id of a value, new when unseen; None stays None."""
@@ -64,6 +79,8 @@ class Dictionary:
 
     def flush(self, cursor: duckdb.DuckDBPyConnection) -> None:
         """Append new entries; call inside the transaction that uses them, then `confirm`."""
+        if "_entries" not in self.__dict__:
+            return
         rows = [
             (number, list(value) if isinstance(value, tuple) else value)
             for number, value in enumerate(self._values[self._written :], self._written)
@@ -74,10 +91,14 @@ class Dictionary:
 
     def confirm(self) -> None:
         """The transaction that flushed has committed."""
+        if "_entries" not in self.__dict__:
+            return
         self._written = len(self._values)
 
     def forget(self) -> None:
         """The transaction failed: unwritten ids are free again."""
+        if "_entries" not in self.__dict__:
+            return
         for value in self._values[self._written :]:
             del self._ids[value]
         del self._values[self._written :]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import UsageError
+from whyflame.fold.measures import MEASURE_BY_NAME
 from whyflame.model import FIELDS, TOKEN_PARTS
 
 if TYPE_CHECKING:
@@ -12,35 +13,30 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from whyflame.fold.where import Fragment
     from whyflame.store.duck import Store
 
 __all__ = ["TOTAL_KEYS", "Totals", "totals"]
 
 
-def _sum_known(*columns: str) -> str:
-    """Sum of columns where at least one is known; NULL when none ever is."""
-    known = f"coalesce({', '.join(columns)}) IS NOT NULL"
-    added = " + ".join(f"coalesce({column}, 0)" for column in columns)
-    return f"sum({added}) FILTER ({known})"
-
-
 NO_USAGE = " AND ".join(f"{part} IS NULL" for part in TOKEN_PARTS)
 _SUMS: dict[str, str] = {
-    "llm_calls": "count(*) FILTER (kind = $llm)",
-    "llm_errors": "coalesce(sum(errors) FILTER (kind = $llm), 0)",
-    "embedding_calls": "count(*) FILTER (kind = $embed)",
-    "tool_calls": "count(*) FILTER (kind = $tool)",
-    "tool_errors": "coalesce(sum(errors) FILTER (kind = $tool), 0)",
-    "input_tokens": _sum_known("input_uncached", "cache_read", "cache_write"),
-    "output_tokens": _sum_known("output_visible", "reasoning"),
+    "operations": "count(*)",
+    "llm_calls": "count(*) FILTER (kind = {llm})",
+    "llm_errors": "coalesce(sum(errors) FILTER (kind = {llm}), 0)",
+    "embedding_calls": "count(*) FILTER (kind = {embed})",
+    "tool_calls": "count(*) FILTER (kind = {tool})",
+    "tool_errors": "coalesce(sum(errors) FILTER (kind = {tool}), 0)",
+    "input_tokens": MEASURE_BY_NAME["input_tokens"].nullable_sum_expression,
+    "output_tokens": MEASURE_BY_NAME["output_tokens"].nullable_sum_expression,
     "cache_read_tokens": "sum(cache_read)",
     "cache_write_tokens": "sum(cache_write)",
     "reasoning_tokens": "sum(reasoning)",
-    "calls_without_usage": f"count(*) FILTER (kind = $llm AND {NO_USAGE})",
+    "calls_without_usage": "count(*) FILTER (kind = {llm} AND " + NO_USAGE + ")",
     "cost_nanousd": "sum(cost_nanousd)",
     "self_ns": "sum(self_ns)",
 }
-TOTAL_KEYS = (*tuple(_SUMS)[:-2], "cost_usd", "duration_seconds")
+TOTAL_KEYS = (*tuple(_SUMS)[1:-2], "cost_usd", "duration_seconds")
 """Keys of a row, in the order of the Contract."""
 
 _COUNTS = frozenset(key for key, sql in _SUMS.items() if "count(" in sql or "coalesce(sum" in sql)
@@ -51,8 +47,7 @@ Totals = dict[str, Any]
 def totals(
     store: Store,
     by: Sequence[str],
-    condition: str,
-    parameters: dict[str, Any],
+    condition: Fragment,
     cursor: duckdb.DuckDBPyConnection | None = None,
 ) -> list[Totals]:
     """Sums for every distinct value of the fields `by`, widest first.
@@ -60,23 +55,24 @@ def totals(
     Args:
         store: The open store.
         by: Field names of the Contract or promoted ones; empty gives one row.
-        condition: SQL over the view `operations`, with named parameters.
-        parameters: Values of these parameters.
+        condition: WHERE clause over the view `operations`, as `fold.compile_filter` gives it.
         cursor: To run on; a new one when absent.
 
     Returns:
-        Rows with the fields as asked, then TOTAL_KEYS; None = nothing reported it.
+        Rows with the fields as asked, `operations` (rows summed), then TOTAL_KEYS; None = nothing
+        reported it.
     """
     cursor = cursor or store.cursor()
     columns = [f"{_column(field)} AS f{number}" for number, field in enumerate(by)]
-    sums = [f"{sql} AS {key}" for key, sql in _SUMS.items()]
+    parameters = [field for field in by if field not in FIELDS]
     kinds = {kind: code_of(store, kind) for kind in ("llm", "embed", "tool")}
+    sums = [f"{sql.format(**kinds)} AS {key}" for key, sql in _SUMS.items()]
     query = (
-        f"SELECT {', '.join(columns + sums)} FROM operations WHERE {condition}"  # noqa: S608
+        f"SELECT {', '.join(columns + sums)} FROM operations{condition.sql}"  # noqa: S608
         + (" GROUP BY ALL" if by else "")
     )
     merged: dict[tuple[Any, ...], dict[str, int | None]] = {}
-    for row in cursor.execute(query, {**parameters, **kinds}).fetchall():
+    for row in cursor.execute(query, [*parameters, *condition.params]).fetchall():
         key = tuple(
             _value(store, field, value) for field, value in zip(by, row[: len(by)], strict=True)
         )
@@ -119,7 +115,7 @@ def code_of(store: Store, value: str) -> int:
 def _column(field: str) -> str:
     spec = FIELDS.get(field)
     if spec is None:
-        return f"extra['{field.replace(chr(39), chr(39) * 2)}']"
+        return "extra[?]"
     if not spec.column:
         raise UsageError(f"totals cannot be split by {field}: it is a property of a measure")
     return spec.column

@@ -1,0 +1,198 @@
+"""`whyflame serve`: starts the receiver and store processes, restarts them, stops them in order.
+
+Children watch a pipe to this process: when it ends, however it ends, they stop too. A child that
+dies is started again; what it had acknowledged is in the journal.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import signal
+import time
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING, Any
+
+from whyflame import telemetry
+from whyflame.errors import WhyflameError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from multiprocessing.context import SpawnProcess
+    from pathlib import Path
+
+    from whyflame.config import Config
+
+__all__ = ["Addresses", "Child", "Supervisor"]
+
+_LOG = logging.getLogger(__name__)
+START_SECONDS = 60.0
+RESTART_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
+# A child that lived this long had started well: its next death is a new story.
+STABLE_SECONDS = 30.0
+STOP_SECONDS = 30.0
+
+
+@dataclass(slots=True)
+class Addresses:
+    """Where the processes listen, with real port numbers."""
+
+    grpc: str = ""
+    http: str = ""
+    api: str = ""
+
+
+@dataclass(slots=True)
+class Child:
+    """One supervised process.
+
+    Attributes:
+        name: For logs. run: Its main function; gets the arguments, then the pipe.
+        arguments: Picklable. process, pipe: Of the current life.
+        started: Clock at its start. deaths: In a row, without a stable life between.
+    """
+
+    name: str
+    run: Callable[..., None]
+    arguments: tuple[Any, ...]
+    process: SpawnProcess | None = None
+    pipe: Connection | None = None
+    started: float = 0.0
+    deaths: int = 0
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Runs children until stopped.
+
+    Args:
+        config: The whole configuration, for addresses in messages.
+        receivers: Receiver processes, stopped first. store: The store process, stopped last.
+        metrics_dir: Where the processes share their metrics.
+    """
+
+    config: Config
+    receivers: list[Child]
+    store: Child
+    metrics_dir: Path
+    addresses: Addresses = field(default_factory=Addresses)
+    _stopping: bool = False
+
+    def start(self) -> None:
+        """Start every child and wait until each listens.
+
+        Raises:
+            WhyflameError: A child failed to start; its own message is passed on.
+        """
+        telemetry.use_directory(self.metrics_dir)
+        try:
+            self._start(self.store)
+            for child in self.receivers:
+                self._start(child)
+                # The second receiver shares the port that the first one was given.
+                self._share_ports()
+            self._tell_store(ready=True)
+        except BaseException:
+            self.stop()
+            raise
+
+    def run(self) -> None:
+        """Watch the children until a signal asks to stop; then stop them in order."""
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, lambda *_: self._ask_to_stop())
+        try:
+            while not self._stopping:
+                self._watch()
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """Not ready, then receivers drain, then the store indexes the rest, checkpoints, exits."""
+        self._stopping = True
+        self._tell_store(ready=False)
+        for child in self.receivers:
+            _terminate(child)
+        for child in self.receivers:
+            _join(child)
+        _terminate(self.store)
+        _join(self.store)
+
+    def _ask_to_stop(self) -> None:
+        self._stopping = True
+
+    def _watch(self) -> None:
+        children = [*self.receivers, self.store]
+        sentinels = {c.process.sentinel: c for c in children if c.process is not None}
+        for sentinel in wait(list(sentinels), timeout=0.5):
+            if self._stopping:
+                return
+            self._restart(sentinels[sentinel])  # type: ignore[index]
+
+    def _restart(self, child: Child) -> None:
+        process = child.process
+        if process is None:
+            return
+        stable = time.monotonic() - child.started > STABLE_SECONDS
+        child.deaths = 1 if stable else child.deaths + 1
+        pause = RESTART_SECONDS[min(child.deaths, len(RESTART_SECONDS)) - 1]
+        _LOG.error("%s ended with code %s; starting it again", child.name, process.exitcode)
+        if process.pid is not None:
+            telemetry.mark_process_dead(process.pid, self.metrics_dir)
+        time.sleep(pause)
+        try:
+            self._start(child)
+            self._tell_store(ready=True)
+        except WhyflameError as error:
+            _LOG.error("%s: %s", child.name, error)
+
+    def _start(self, child: Child) -> None:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        child.process = context.Process(
+            target=child.run, args=(*child.arguments, theirs), name=child.name
+        )
+        child.process.start()
+        theirs.close()
+        child.pipe, child.started = ours, time.monotonic()
+        if not ours.poll(START_SECONDS):
+            raise WhyflameError(f"{child.name} did not start within {START_SECONDS:.0f} s")
+        try:
+            message = ours.recv()
+        except EOFError:
+            child.process.join(5)
+            raise WhyflameError(
+                f"{child.name} ended at start with code {child.process.exitcode}"
+            ) from None
+        if "error" in message:
+            raise WhyflameError(message["error"])
+        for name, address in message.items():
+            setattr(self.addresses, name, address)
+
+    def _share_ports(self) -> None:
+        for child in self.receivers:
+            child.arguments = (*child.arguments[:-1], self.addresses)
+
+    def _tell_store(self, *, ready: bool) -> None:
+        pipe = self.store.pipe
+        if pipe is None:
+            return
+        try:
+            pipe.send({"ready": ready})
+        except OSError:
+            _LOG.debug("the store process is gone")
+
+
+def _terminate(child: Child) -> None:
+    if child.process is not None and child.process.is_alive():
+        child.process.terminate()
+
+
+def _join(child: Child) -> None:
+    if child.process is None:
+        return
+    child.process.join(STOP_SECONDS)
+    if child.process.is_alive():
+        _LOG.error("%s did not stop within %.0f s; killing it", child.name, STOP_SECONDS)
+        child.process.kill()
+        child.process.join()

@@ -1,0 +1,56 @@
+"""Requests that were acknowledged and cannot be read: kept aside, with the reason, bounded."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from whyflame.journal import Signal
+
+__all__ = ["DeadLetters"]
+
+_LOG = logging.getLogger(__name__)
+MAX_FILES = 1000
+MAX_BYTES = 256 << 20
+
+
+class DeadLetters:
+    """A directory of request bodies, named by reason, signal and content hash.
+
+    The same request dead-lettered again (a replay after a crash) makes the same file. When the
+    bounds are reached, further bodies are dropped; they stay counted.
+
+    Args:
+        directory: Made on first use, readable by the owner only: bodies are as received.
+        max_files, max_bytes: Bounds.
+    """
+
+    def __init__(
+        self, directory: Path, *, max_files: int = MAX_FILES, max_bytes: int = MAX_BYTES
+    ) -> None:
+        self._directory = directory
+        self._max_files = max_files
+        self._max_bytes = max_bytes
+
+    def keep(self, signal: Signal, payload: bytes, tenant: str, reason: str) -> None:
+        """Write one body, unless the directory is full."""
+        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        digest = hashlib.sha256(tenant.encode() + b"\0" + payload).hexdigest()[:32]
+        path = self._directory / f"{reason}.{signal.label}.{digest}.binpb"
+        if path.exists():
+            return
+        files = list(self._directory.iterdir())
+        used = sum(file.stat().st_size for file in files)
+        if len(files) >= self._max_files or used + len(payload) > self._max_bytes:
+            _LOG.warning("dead-letter directory is full; a request (%s) is dropped", reason)
+            return
+        partial = path.with_suffix(".partial")
+        partial.write_bytes(payload)
+        partial.replace(path)
+        _LOG.warning(
+            "a %s request could not be read (%s); kept as %s", signal.label, reason, path.name
+        )
