@@ -1,0 +1,78 @@
+"""OpenLLMetry (Traceloop): decorators and instrumentations of `opentelemetry.instrumentation.*`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whyflame.dialects.dialect import Dialect, IndexedMessages
+from whyflame.dialects.genai import GENAI
+from whyflame.model import Kind
+
+if TYPE_CHECKING:
+    from whyflame.dialects.reading import Reading
+    from whyflame.model import Span
+
+__all__ = ["OPENLLMETRY"]
+
+_SPAN_KINDS = {
+    "workflow": Kind.AGENT,
+    "agent": Kind.AGENT,
+    "task": Kind.OTHER,
+    "tool": Kind.TOOL,
+    "handoff": Kind.CONTROL,
+    "unknown": Kind.OTHER,
+}
+_FRAMEWORKS = frozenset({"langchain", "langgraph", "crewai", "llamaindex", "llama_index"})
+
+
+def _finish(reading: Reading, span: Span) -> None:
+    entity = reading.text("traceloop.entity.name")
+    if span.kind is Kind.TOOL and span.tool is None:
+        span.tool = entity
+    if span.kind is Kind.AGENT and span.agent is None:
+        span.agent = reading.text("traceloop.workflow.name") or entity
+    if _is_llama_index_tool(reading, span, entity):
+        span.kind, span.tool = Kind.TOOL, span.tool or entity
+    if span.provider in _FRAMEWORKS:
+        span.provider = None
+
+
+def _is_llama_index_tool(reading: Reading, span: Span, entity: str | None) -> bool:
+    """LlamaIndex tools are tasks named after the tool's class ("FunctionTool.task")."""
+    return (
+        span.kind is Kind.OTHER
+        and ".llamaindex" in reading.scope
+        and entity is not None
+        and entity.endswith("Tool")
+    )
+
+
+OPENLLMETRY = Dialect(
+    name="openllmetry",
+    scopes=("traceloop.*",),
+    marks=("traceloop.span.kind", "traceloop.entity.name", "llm.request.type"),
+    extends=GENAI,
+    kinds=(("traceloop.span.kind", _SPAN_KINDS),),
+    fields={
+        "agent": (
+            "gen_ai.agent.name",
+            "traceloop.association.properties.lc_agent_name",
+            "traceloop.workflow.name",
+        ),
+        "call_id": ("traceloop.association.properties.tool_call_id",),
+    },
+    content={
+        "prompt": ("gen_ai.task.input", "traceloop.entity.input"),
+        "response": ("gen_ai.task.output", "traceloop.entity.output"),
+        "arguments": ("gen_ai.tool.call.arguments", "traceloop.entity.input"),
+        "result": ("gen_ai.tool.call.result", "traceloop.entity.output"),
+    },
+    messages=IndexedMessages(
+        prompt="gen_ai.prompt.",
+        response="gen_ai.completion.",
+        role=".role",
+        content=".content",
+        calls=(".tool_calls.", ".id"),
+    ),
+    finish=_finish,
+)

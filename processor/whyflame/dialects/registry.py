@@ -1,0 +1,69 @@
+"""Which dialects there are, in the order in which they are tried, and the one for a shape."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+from whyflame.dialects.compile import matches
+from whyflame.dialects.dialect import Dialect
+from whyflame.dialects.genai import ANTHROPIC_SDK, BEDROCK, GENAI
+from whyflame.dialects.langfuse import LANGFUSE
+from whyflame.dialects.langsmith import LANGSMITH
+from whyflame.dialects.openinference import OPENINFERENCE
+from whyflame.dialects.openllmetry import OPENLLMETRY
+
+__all__ = ["DIALECTS", "ENTRY_POINT_GROUP", "OTHER", "Registry"]
+
+ENTRY_POINT_GROUP = "whyflame.dialects"
+
+# Producers come before vocabularies: a producer's own spans may carry a shared vocabulary's names
+# with other meanings. Among vocabularies, the one that says most about a span's kind comes first.
+DIALECTS: tuple[Dialect, ...] = (
+    ANTHROPIC_SDK,
+    BEDROCK,
+    OPENINFERENCE,
+    LANGFUSE,
+    LANGSMITH,
+    OPENLLMETRY,
+    GENAI,
+)
+
+OTHER = Dialect(
+    name="other",
+    fields={
+        key: GENAI.fields[key]
+        for key in ("session", "conversation", "user", "error_type", "outcome")
+    },
+)
+
+
+class Registry:
+    """The dialects in use: third parties' first, since they know their producer best."""
+
+    def __init__(self, extra: tuple[Dialect, ...] = ()) -> None:
+        self.dialects = (*extra, *DIALECTS)
+        self._events = {event for dialect in self.dialects for event in dialect.events}
+
+    @classmethod
+    def with_entry_points(cls) -> Registry:
+        """Everything that ships, and every installed `whyflame.dialects` entry point."""
+        loaded = [entry.load() for entry in sorted(entry_points(group=ENTRY_POINT_GROUP))]
+        return cls(tuple(found for found in loaded if isinstance(found, Dialect)))
+
+    def find(self, scope: str, keys: frozenset[str]) -> Dialect:
+        """The first dialect that matches; `OTHER` when none does."""
+        for dialect in self.dialects:
+            if matches(dialect, scope, keys):
+                return dialect
+        return OTHER
+
+    def is_event(self, event: str) -> bool:
+        """True when some dialect reads log events of this name."""
+        return event in self._events
+
+    def find_event(self, scope: str, event: str, keys: frozenset[str]) -> Dialect | None:
+        """The first dialect that matches and says what this log event stands for."""
+        for dialect in self.dialects:
+            if event in dialect.events and matches(dialect, scope, keys):
+                return dialect
+        return None

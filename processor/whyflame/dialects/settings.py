@@ -1,0 +1,44 @@
+"""What the dialects need to know from the configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from whyflame.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["DialectSettings", "dialect_settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class DialectSettings:
+    """Settings of the reader.
+
+    Attributes:
+        resource_fields: Promoted field -> resource attribute.
+        span_fields: Promoted field -> span attribute.
+        read_content: False leaves texts alone (hashes, lengths and plan items as well).
+    """
+
+    resource_fields: Mapping[str, str] = field(default_factory=dict)
+    span_fields: Mapping[str, str] = field(default_factory=dict)
+    read_content: bool = True
+
+
+def dialect_settings(fields: Mapping[str, str], *, read_content: bool = True) -> DialectSettings:
+    """Settings from the configuration's `fields`.
+
+    Raises:
+        ConfigError: A value is neither `resource.KEY` nor `span.KEY`.
+    """
+    resource: dict[str, str] = {}
+    span: dict[str, str] = {}
+    for name, source in fields.items():
+        place, _, key = source.partition(".")
+        if not key or place not in ("resource", "span"):
+            raise ConfigError(f"fields.{name}: {source!r} is not resource.KEY or span.KEY")
+        (resource if place == "resource" else span)[name] = key
+    return DialectSettings(resource, span, read_content)
