@@ -1,0 +1,67 @@
+"""Is this body the request it claims to be? One parse with upb; no walk over attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from google.protobuf.message import DecodeError
+
+from whyflame.errors import PermanentError
+from whyflame.journal import Encoding, Signal
+from whyflame.journal.otlp_json import request_class, to_protobuf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Checked", "check"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A request that can be journalled.
+
+    Attributes:
+        payload: Protobuf, whatever the request's encoding was.
+        items: Spans, log records or metrics in it.
+    """
+
+    payload: bytes
+    items: int
+
+
+def check(signal: Signal, encoding: Encoding, body: bytes) -> Checked:
+    """Parse a body.
+
+    Raises:
+        PermanentError: It is not a request of this signal (`malformed`).
+    """
+    payload = to_protobuf(signal, body) if encoding is Encoding.JSON else body
+    try:
+        message = request_class(signal).FromString(payload)
+    except DecodeError as error:
+        raise PermanentError(f"body is not an OTLP {signal.label} request", "malformed") from error
+    return Checked(payload, _COUNT[signal](message))
+
+
+def _count_spans(message: Any) -> int:
+    return sum(len(scope.spans) for group in message.resource_spans for scope in group.scope_spans)
+
+
+def _count_logs(message: Any) -> int:
+    return sum(
+        len(scope.log_records) for group in message.resource_logs for scope in group.scope_logs
+    )
+
+
+def _count_metrics(message: Any) -> int:
+    return sum(
+        len(scope.metrics) for group in message.resource_metrics for scope in group.scope_metrics
+    )
+
+
+_COUNT: dict[Signal, Callable[[Any], int]] = {
+    Signal.TRACES: _count_spans,
+    Signal.LOGS: _count_logs,
+    Signal.METRICS: _count_metrics,
+}
