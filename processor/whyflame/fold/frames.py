@@ -1,0 +1,113 @@
+"""Text of frames and labels: from ids of the dictionary to what people read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from whyflame.fold.names import Role
+from whyflame.model import TOKEN_PARTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from whyflame.fold.projection import Column
+
+__all__ = [
+    "MAX_FRAME_BYTES",
+    "UNKNOWN_FRAME",
+    "Dictionary",
+    "clean_frame",
+    "cut_text",
+    "frames_by_id",
+    "label_by_id",
+]
+
+MAX_FRAME_BYTES = 4096
+"""Longer names are cut; far below what any backend refuses (65,535 bytes)."""
+
+UNKNOWN_FRAME = "unknown"
+"""The only frame of a stack none of whose fields is known, so that its width is not lost."""
+
+_RESERVED = frozenset({"other", "total"})
+
+
+class Dictionary(Protocol):
+    """The dictionary tables of the store, read for the ids of one result only."""
+
+    def strings(self, ids: Iterable[int]) -> Mapping[int, str]:
+        """Values of `strings` for these ids; an id that is not there may be left out."""
+        ...
+
+    def paths(self, ids: Iterable[int]) -> Mapping[int, Sequence[str]]:
+        """Names of `paths` for these ids, outermost first."""
+        ...
+
+
+def cut_text(text: str, max_bytes: int) -> str:
+    """`text` within `max_bytes` of UTF-8, cut on a character boundary and marked with an ellipsis."""
+    if len(text) * 4 <= max_bytes:
+        return text
+    data = text.encode()
+    if len(data) <= max_bytes:
+        return text
+    return data[: max_bytes - 3].decode(errors="ignore") + "…"
+
+
+def clean_text(text: str) -> str:
+    """`text` as one printable line: control characters become blanks, what is no Unicode "?"."""
+    if not text.isprintable():
+        text = text.encode(errors="replace").decode()
+        text = "".join(char if char.isprintable() else " " for char in text)
+    return cut_text(text.strip(), MAX_FRAME_BYTES)
+
+
+def clean_frame(text: str, field: str) -> str:
+    """A frame that every reader can show.
+
+    One called `other` or `total`, which Pyroscope gives a meaning of its own, names its field.
+    """
+    text = clean_text(text)
+    if text in _RESERVED:
+        return f"{text} ({'task' if field == 'path' else field})"
+    return text
+
+
+def frames_by_id(
+    column: Column, ids: Iterable[Any], dictionary: Dictionary
+) -> dict[Any, tuple[str, ...]]:
+    """Frames that each value of a column stands for; none for the unknown, several for a path."""
+    texts = _raw_texts(column, list(ids), dictionary)
+    if column.role is Role.NUMBER:
+        return {key: tuple(f"{column.field} {text}" for text in row) for key, row in texts.items()}
+    return {
+        key: tuple(frame for text in row if (frame := clean_frame(text, column.field)))
+        for key, row in texts.items()
+    }
+
+
+def label_by_id(column: Column, ids: Iterable[Any], dictionary: Dictionary) -> dict[Any, str]:
+    """Label value that each value of a column stands for; empty for the unknown."""
+    texts = _raw_texts(column, list(ids), dictionary)
+    return {key: clean_text(row[0]) if row else "" for key, row in texts.items()}
+
+
+def _raw_texts(
+    column: Column, ids: Sequence[Any], dictionary: Dictionary
+) -> dict[Any, Sequence[str]]:
+    if column.role is Role.TEXT:
+        return {text: (text,) if text else () for text in ids}
+    known = [number for number in ids if number >= 0]
+    texts: dict[Any, Sequence[str]] = dict.fromkeys(ids, ())
+    match column.role:
+        case Role.STRING:
+            found = dictionary.strings(known)
+            texts.update((number, (found[number],)) for number in known if number in found)
+        case Role.NUMBER:
+            texts.update((number, (str(number),)) for number in known)
+        case Role.PATH:
+            texts.update(dictionary.paths(known))
+        case Role.TASK:
+            texts.update((number, names[-1:]) for number, names in dictionary.paths(known).items())
+        case Role.PART:
+            texts.update((number, (TOKEN_PARTS[number],)) for number in known)
+    return texts

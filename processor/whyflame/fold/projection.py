@@ -1,0 +1,241 @@
+"""Projection: which fields become frames and which measures are summed, compiled to one query.
+
+The query groups by small integers (ids of the dictionary tables); strings are looked up at the very
+end, for the groups only. `token_kind` splits each group after summing: one row for each token part
+that is there, and one without a part for the measures that are not tokens, so that no total changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from whyflame.errors import UsageError
+from whyflame.fold.measures import DEFAULT_MEASURES, Measure, find_measure
+from whyflame.fold.names import Role, check_field, role_of
+from whyflame.fold.where import Condition, Fragment, compile_condition, compile_tenant, parse_where
+from whyflame.model import FIELDS, TOKEN_PARTS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+__all__ = ["Column", "Projection", "Query", "compile_filter", "compile_query", "make_projection"]
+
+_NO_PART = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """A question: fields, outermost first, measures, and which operations to ask.
+
+    Attributes:
+        stack: Fields that become frames.
+        measures: Measures to sum; `default` is the one that width shows.
+        where: Filters, all of which must hold.
+        since_ns: First end time included; `until_ns` the first one excluded.
+        tenant: Whose operations; "" when tenancy is off.
+        labels: Fields that become labels of the samples instead of frames.
+    """
+
+    stack: tuple[str, ...]
+    measures: tuple[str, ...] = DEFAULT_MEASURES
+    default: str = "tokens"
+    where: tuple[Condition, ...] = ()
+    since_ns: int | None = None
+    until_ns: int | None = None
+    tenant: str = ""
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the result that names a field, by id or as text."""
+
+    field: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What the store executes, and how to read its result.
+
+    Attributes:
+        sql: Gives a row per group: `frames`, then `labels`, then one integer per measure.
+        bounds_sql: Gives one row: first start, last end (NULL when unknown), rows that match.
+    """
+
+    sql: str
+    params: tuple[object, ...]
+    frames: tuple[Column, ...]
+    labels: tuple[Column, ...]
+    measures: tuple[Measure, ...]
+    default: str
+    bounds_sql: str
+    bounds_params: tuple[object, ...]
+
+
+def make_projection(
+    stack: Sequence[str],
+    measure: str = "tokens",
+    where: Sequence[str | Condition] = (),
+    promoted: Collection[str] = (),
+    labels: Sequence[str] = (),
+) -> Projection:
+    """A checked projection; its measures are the usual ones and `measure`, which width shows.
+
+    Raises:
+        UsageError: A field, measure or filter does not exist or is asked for twice.
+    """
+    if not stack:
+        raise UsageError("a stack needs at least one field")
+    for name in (*stack, *labels):
+        check_field(name, promoted)
+    twice = [name for name in stack if stack.count(name) > 1]
+    if twice:
+        raise UsageError(f"field {twice[0]!r} stands twice in the stack")
+    if "token_kind" in labels or "path" in labels:
+        raise UsageError("token_kind and path can be frames, not labels")
+    name = find_measure(measure).name
+    return Projection(
+        stack=tuple(stack),
+        measures=tuple(dict.fromkeys((*DEFAULT_MEASURES, name))),
+        default=name,
+        where=tuple(
+            parse_where(item, promoted) if isinstance(item, str) else item for item in where
+        ),
+        labels=tuple(labels),
+    )
+
+
+def compile_query(projection: Projection, relation: str = "operations") -> Query:
+    """The SQL of a projection.
+
+    Args:
+        projection: What is asked.
+        relation: Table or view to read; a trusted name, never user input.
+    """
+    frames = tuple(Column(name, role_of(name)) for name in projection.stack)
+    labels = tuple(Column(name, role_of(name)) for name in projection.labels)
+    measures = tuple(find_measure(name) for name in projection.measures)
+    keys = [column for column in (*frames, *labels) if column.role is not Role.PART]
+    condition = compile_filter(projection)
+    splits = any(item.field == "token_kind" for item in projection.where) or any(
+        column.role is Role.PART for column in frames
+    )
+    inner = _grouped(keys, measures, condition, relation, splits=splits)
+    outer = _split(frames, labels, measures, projection) if splits else _plain(keys, measures)
+    # All names in the SQL come from this package's tables; what users type is a parameter.
+    bounds = f"SELECT min(start_ns), max(end_ns), count(*) FROM {relation}{condition.sql}"  # noqa: S608
+    return Query(
+        sql=outer.format(groups=inner.sql),
+        params=inner.params,
+        frames=frames,
+        labels=labels,
+        measures=measures,
+        default=projection.default,
+        bounds_sql=bounds,
+        bounds_params=condition.params,
+    )
+
+
+def compile_filter(projection: Projection) -> Fragment:
+    """The WHERE clause of a projection, leading blank included: tenant, time range, filters."""
+    parts = [compile_tenant(projection.tenant)]
+    parts += [compile_condition(item) for item in projection.where if item.field != "token_kind"]
+    for bound, comparison in ((projection.since_ns, ">="), (projection.until_ns, "<")):
+        if bound is not None:
+            # An operation without an end is placed by its start; both columns keep their zone maps.
+            sql = f"(end_ns {comparison} ? OR (end_ns IS NULL AND start_ns {comparison} ?))"
+            parts.append(Fragment(sql, (bound, bound)))
+    sql = " AND ".join(part.sql for part in parts)
+    return Fragment(f" WHERE {sql}", tuple(value for part in parts for value in part.params))
+
+
+def _key(column: Column) -> Fragment:
+    if column.role is Role.TEXT:
+        return Fragment("extra[?]", (column.field,))
+    return Fragment(FIELDS[column.field].column)
+
+
+def _grouped(
+    keys: Sequence[Column],
+    measures: Sequence[Measure],
+    condition: Fragment,
+    relation: str,
+    *,
+    splits: bool,
+) -> Fragment:
+    selected: list[str] = []
+    params: list[object] = []
+    for number, column in enumerate(keys):
+        key = _key(column)
+        selected.append(f"{key.sql} AS k{number}")
+        params += key.params
+    selected += [
+        f"{measure.sum_expression} AS v{number}"
+        for number, measure in enumerate(measures)
+        if not (splits and measure.is_token_measure)
+    ]
+    if splits:
+        selected += [
+            f"coalesce(sum({part}), 0)::BIGINT AS p{number}"
+            for number, part in enumerate(TOKEN_PARTS)
+        ]
+    sql = f"(SELECT {', '.join(selected)} FROM {relation}{condition.sql} GROUP BY ALL)"  # noqa: S608
+    return Fragment(sql, (*params, *condition.params))
+
+
+def _unmasked(column: Column, number: int) -> str:
+    empty = "''" if column.role is Role.TEXT else "-1"
+    return f"coalesce(k{number}, {empty})"
+
+
+def _plain(keys: Sequence[Column], measures: Sequence[Measure]) -> str:
+    selected = [f"{_unmasked(column, number)} AS k{number}" for number, column in enumerate(keys)]
+    values = [f"v{number}" for number in range(len(measures))]
+    kept = " OR ".join(f"{value} <> 0" for value in values)
+    return f"SELECT {', '.join(selected + values)} FROM {{groups}} WHERE {kept}"  # noqa: S608
+
+
+def _split(
+    frames: Sequence[Column],
+    labels: Sequence[Column],
+    measures: Sequence[Measure],
+    projection: Projection,
+) -> str:
+    """Rows of the groups, one for each token part; measures that are not tokens on a row without."""
+    selected, number = [], 0
+    for position, column in enumerate((*frames, *labels)):
+        if column.role is Role.PART:
+            selected.append(f"part AS c{position}")
+            continue
+        selected.append(f"{_unmasked(column, number)} AS c{position}")
+        number += 1
+    values = [f"w{position}" for position in range(len(measures))]
+    selected += [
+        f"{_share(measure, position)} AS w{position}" for position, measure in enumerate(measures)
+    ]
+    parts = ", ".join(f"({part})" for part in _parts(projection.where))
+    kept = " OR ".join(f"{value} <> 0" for value in values)
+    return (
+        f"SELECT * FROM (SELECT {', '.join(selected)} FROM {{groups}} "  # noqa: S608
+        f"CROSS JOIN (VALUES {parts}) AS parts(part)) WHERE {kept}"
+    )
+
+
+def _share(measure: Measure, position: int) -> str:
+    if not measure.is_token_measure:
+        return f"CASE part WHEN {_NO_PART} THEN v{position} ELSE 0 END"
+    whens = " ".join(
+        f"WHEN {number} THEN p{number}"
+        for number, part in enumerate(TOKEN_PARTS)
+        if part in measure.columns
+    )
+    return f"CASE part {whens} ELSE 0 END"
+
+
+def _parts(where: Sequence[Condition]) -> list[int]:
+    tests = [item for item in where if item.field == "token_kind"]
+    named = [("", _NO_PART), *((part, number) for number, part in enumerate(TOKEN_PARTS))]
+    kept = [number for name, number in named if all(test.matches(name) for test in tests)]
+    return kept or [len(TOKEN_PARTS)]  # a part that nothing has: an empty answer
