@@ -79,8 +79,8 @@ COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-
           --no-emit-index-url --custom-compile-command "make requirements"
 requirements: .venv/runtime  ## pin the newest allowed versions of everything, with hashes
 	@$(COMPILE) --upgrade requirements/bootstrap.in -o requirements/bootstrap.txt
-	@$(COMPILE) --upgrade pyproject.toml requirements/build.in -o requirements/runtime.txt
-	@$(COMPILE) --upgrade pyproject.toml requirements/build.in $(DEV_GROUPS) -c requirements/runtime.txt -o requirements/dev.txt
+	@$(COMPILE) --upgrade pyproject.toml -o requirements/runtime.txt
+	@$(COMPILE) --upgrade pyproject.toml $(DEV_GROUPS) -c requirements/runtime.txt -o requirements/dev.txt
 
 clean:  ## remove what was built here
 	@rm -rf .venv .cache .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
