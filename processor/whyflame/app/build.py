@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whyflame.config import default_memory_limit
-from whyflame.dialects import DialectSettings
+from whyflame.dialects import dialect_settings
 from whyflame.export import ExportJob, build_exporters
 from whyflame.index.dead_letters import DeadLetters
 from whyflame.index.indexer import Indexer, SpanReader
 from whyflame.journal import JournalTail, Position
-from whyflame.segment import build_segmenter, segment_operations
+from whyflame.segment import load_segmenter, segment_run
 from whyflame.settle import SettleSettings, settle
 from whyflame.settle.job import SettleJob
 from whyflame.store.duck import Store
@@ -21,13 +21,14 @@ from whyflame.store.spans import SpanWriter
 from whyflame.store.unsettled import Unsettled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from whyflame.config import Config
     from whyflame.model import Operation, Span
+    from whyflame.settle.job import Segment, Settle
 
-__all__ = ["Pipeline", "build_pipeline", "open_store"]
+__all__ = ["JOURNAL", "Pipeline", "build_pipeline", "build_segment", "now_ns", "open_store"]
 
 SECOND_NS = 1_000_000_000
 DATABASE = "whyflame.duckdb"
@@ -44,10 +45,111 @@ def open_store(data_dir: Path, config: Config) -> Store:
     """Open the store of a data directory, making it when new.
 
     Raises:
-        StoreError: A server holds it.
+        StoreError: A server holds it, or a newer version wrote it.
     """
     return Store(
         data_dir / DATABASE,
         memory_limit=config.store.memory_limit or default_memory_limit(),
         threads=config.store.threads,
     )
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """The stages behind the journal, wired; each is used by one thread.
+
+    Attributes:
+        reader: Requests to spans. writer: Spans to the store. indexer: Journal to `writer`.
+        unsettled, settled: Queue and writer of the settle job. settle_job: Settle and segment.
+        export_job: Profiles to the configured exporters; None when none is configured.
+    """
+
+    store: Store
+    reader: SpanReader
+    writer: SpanWriter
+    indexer: Indexer
+    unsettled: Unsettled
+    settled: SettledWriter
+    settle_job: SettleJob
+    export_job: ExportJob | None
+
+
+def build_pipeline(
+    data_dir: Path, config: Config, *, segmenter: str | None = None, exports: bool = True
+) -> Pipeline:
+    """Open the store and wire every stage to the next.
+
+    Args:
+        data_dir: Holds store, journal and dead letters.
+        config: The whole configuration.
+        segmenter: Instead of the configured one.
+        exports: False for commands that only fill or change the store.
+
+    Raises:
+        ConfigError: A stage cannot be built as configured.
+        StoreError: The store cannot be opened.
+    """
+    segment = build_segment(config, segmenter)
+    store = open_store(data_dir, config)
+    reader = SpanReader(
+        dialect_settings(config.fields), config.content, DeadLetters(data_dir / DEAD_LETTERS)
+    )
+    writer = SpanWriter(store)
+    positions = {name: Position(*place) for name, place in writer.positions().items()}
+    tail = JournalTail(
+        data_dir / JOURNAL,
+        positions,
+        retention_seconds=config.journal.retention,
+        max_kept_bytes=config.journal.max_bytes,
+    )
+    unsettled = Unsettled(store, gap_ns=int(config.session.gap * SECOND_NS))
+    settled = SettledWriter(store)
+    job = SettleJob(unsettled, settled, build_settle(config), segment, config.settle, now_ns)
+    export_job = build_exporters_job(store, config) if exports and config.exporters else None
+    indexer = Indexer(tail, reader, writer, unsettled.add, now_ns)
+    return Pipeline(store, reader, writer, indexer, unsettled, settled, job, export_job)
+
+
+def build_exporters_job(store: Store, config: Config) -> ExportJob:
+    """The export stage with every configured exporter."""
+    return ExportJob(store, build_exporters(config), now_ns)
+
+
+def build_settle(config: Config) -> Settle:
+    """The tree rules with their settings bound."""
+    settings = SettleSettings.from_config(config)
+
+    def settle_spans(spans: Sequence[Span], earlier: Mapping[str, int]) -> list[Operation]:
+        return settle(spans, settings, earlier)
+
+    return settle_spans
+
+
+def build_segment(config: Config, name: str | None = None) -> Segment:
+    """Segmentation of everything one settle pass saw, run by run.
+
+    Raises:
+        ConfigError: No such segmenter.
+    """
+    segmenter = load_segmenter(config.segment, name)
+
+    def segment(operations: Sequence[Operation]) -> list[MarkRow]:
+        runs: dict[tuple[str, str, int], list[Operation]] = {}
+        for op in operations:
+            if op.counted:
+                runs.setdefault((op.span.tenant, op.session, op.run), []).append(op)
+        return [
+            MarkRow(
+                session=session,
+                run=number,
+                lane=lane.lane,
+                producer=lane.producer,
+                input_sha256=lane.input_sha256,
+                root=lane.root,
+                marks=tuple((mark.step, mark.path) for mark in lane.marks),
+            )
+            for (_, session, number), run in runs.items()
+            for lane in segment_run(run, segmenter)
+        ]
+
+    return segment

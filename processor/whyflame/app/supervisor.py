@@ -10,7 +10,7 @@ import logging
 import multiprocessing
 import signal
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,7 @@ class Child:
 
     Attributes:
         name: For logs. run: Its main function; gets the arguments, then the pipe.
-        arguments: Picklable. process, pipe: Of the current life.
+        arguments: Picklable; the configuration first. process, pipe: Of the current life.
         started: Clock at its start. deaths: In a row, without a stable life between.
     """
 
@@ -90,8 +90,8 @@ class Supervisor:
             self._start(self.store)
             for child in self.receivers:
                 self._start(child)
-                # The second receiver shares the port that the first one was given.
-                self._share_ports()
+                # The second receiver shares the ports that the first one was given.
+                self._keep_ports()
             self._tell_store(ready=True)
         except BaseException:
             self.stop()
@@ -169,9 +169,14 @@ class Supervisor:
         for name, address in message.items():
             setattr(self.addresses, name, address)
 
-    def _share_ports(self) -> None:
-        for child in self.receivers:
-            child.arguments = (*child.arguments[:-1], self.addresses)
+    def _keep_ports(self) -> None:
+        """A child that is started again listens where it did before."""
+        config = self.config
+        otlp = replace(config.otlp, grpc=self.addresses.grpc, http=self.addresses.http)
+        http = replace(config.http, listen=self.addresses.api)
+        self.config = replace(config, otlp=otlp, http=http)
+        for child in (*self.receivers, self.store):
+            child.arguments = (self.config, *child.arguments[1:])
 
     def _tell_store(self, *, ready: bool) -> None:
         pipe = self.store.pipe

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whyflame.config import Config
-    from whyflame.serve.questions import Questions
+    from whyflame.serve.questions import Filter, Questions
+    from whyflame.serve.remote import RemoteQuestions
 
 DEFAULT_URL = "http://127.0.0.1:4319"
 
@@ -65,16 +67,34 @@ def questions(args: argparse.Namespace) -> Iterator[Questions]:
         raise UsageError("give --data-dir or --url, not both")
     if args.data_dir:
         from whyflame.app import open_store
-        from whyflame.serve.questions import StoreQuestions
+        from whyflame.serve.store_questions import StoreQuestions
 
         config = load_config(args)
         store = open_store(data_dir(args), config)
         try:
-            yield StoreQuestions(store, config)
+            yield StoreQuestions(store, config, time.time_ns)
         finally:
             store.close()
         return
+    yield remote(args)
+
+
+def chosen_filter(args: argparse.Namespace) -> Filter:
+    """The filter that --where, --since and --until describe."""
+    from whyflame.serve.questions import Filter
+
+    return Filter(where=tuple(args.where), since=args.since, until=args.until)
+
+
+def split_fields(text: str) -> tuple[str, ...]:
+    """Field names of a comma-separated option."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def remote(args: argparse.Namespace) -> RemoteQuestions:
+    """The server of --url."""
+    from whyflame.config import read_secret
     from whyflame.serve.remote import RemoteQuestions
 
-    token = Path(args.token_file).read_text().strip() if args.token_file else None
-    yield RemoteQuestions(args.url or DEFAULT_URL, token)
+    token = read_secret(args.token_file) if args.token_file else None
+    return RemoteQuestions(args.url or DEFAULT_URL, token)

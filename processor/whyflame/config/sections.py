@@ -129,7 +129,6 @@ class SettleConfig:
     max_hold: float = setting(
         300.0, "settle a span at this age even if its run goes on", "duration"
     )
-    interval: float = setting(5.0, "how often to look for runs to settle", "duration")
     outcome_attributes: list[str] = setting(
         ["whyflame.outcome", "gen_ai.evaluation.score.label", "outcome"],
         "attributes that state the outcome of a run, first found wins",
@@ -144,7 +143,7 @@ class SegmentConfig:
     """Segmentation."""
 
     segmenter: str = setting("auto", "auto, recurrence, rules, llm, marks or an entry point's name")
-    interval: float = setting(15.0, "how often changed runs are segmented", "duration")
+    interval: float = setting(15.0, "how often runs that are ready are settled and segmented", "duration")
     granularity: float = setting(5.0, "expected steps of an innermost interval", minimum=1)
     names_file: str = setting("", "YAML with verbs, synonyms and object aliases to add", "file")
     options: dict[str, Any] = setting({}, "options of the chosen segmenter")

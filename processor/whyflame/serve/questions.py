@@ -1,30 +1,11 @@
-"""Every question the CLI, the API and the page ask, answered from the store."""
+"""What can be asked: the port between CLI, API and page on one side, store or server on the other."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from whyflame.errors import NothingMatched
-from whyflame.fold.encode import encode_by_name
-from whyflame.fold.names import check_field
-from whyflame.fold.projection import compile_filter, make_projection
-from whyflame.fold.timerange import parse_time
-from whyflame.fold.views import view_projection
-from whyflame.store.ask import fold_projection
-from whyflame.store.coverage import coverage
-from whyflame.store.session_view import list_sessions, show_session
-from whyflame.store.totals import totals
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from whyflame.config import Config
-    from whyflame.fold.profile import Profile
-    from whyflame.fold.projection import Projection
-    from whyflame.store.duck import Store
-
-__all__ = ["Filter", "ProfileRequest", "Questions", "StoreQuestions"]
+__all__ = ["Filter", "ProfileRequest", "Questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,110 +62,3 @@ class Questions(Protocol):
 
     def status(self) -> dict[str, Any]:
         """State of the store."""
-
-
-class StoreQuestions:
-    """Answers from an open store. Thread-safe: every question takes a cursor of its own.
-
-    Args:
-        store: The open store.
-        config: For own views and promoted fields.
-        clock_ns: Now, for relative times.
-        status: Facts of the running server, merged into `status`.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        config: Config,
-        clock_ns: Callable[[], int],
-        status: Callable[[], dict[str, Any]] = dict,
-    ) -> None:
-        self._store = store
-        self._config = config
-        self._clock_ns = clock_ns
-        self._status = status
-
-    def totals(self, by: tuple[str, ...], chosen: Filter) -> dict[str, Any]:
-        """See `Questions`.
-
-        Raises:
-            NothingMatched: Filters were given and no operation passes them.
-        """
-        for field in by:
-            check_field(field, self._config.fields)
-        condition = compile_filter(self._projection(chosen))
-        rows = totals(self._store, by, condition)
-        if chosen.is_set and not any(row["operations"] for row in rows):
-            raise NothingMatched("no operation matches these filters")
-        for row in rows:
-            del row["operations"]
-        return {"rows": rows, "coverage": coverage(self._store, condition)}
-
-    def fold(self, request: ProfileRequest) -> Profile:
-        """The profile itself, before encoding."""
-        projection = view_projection(
-            request.view,
-            self._config,
-            measure=request.measure,
-            stack=request.stack or None,
-            where=request.filter.where,
-            labels=request.labels,
-        )
-        return fold_projection(self._store, self._timed(projection, request.filter))
-
-    def profile(self, request: ProfileRequest, encoding: str) -> bytes:
-        """See `Questions`.
-
-        Raises:
-            NothingMatched: No operation passes the filters, or none has the measure.
-        """
-        profile = self.fold(request)
-        if profile.is_empty:
-            raise NothingMatched(
-                f"no operation to show in view {request.view}: nothing is settled yet, "
-                "or the filters exclude everything"
-            )
-        return encode_by_name(profile, encoding)
-
-    def sessions(self, chosen: Filter, limit: int) -> dict[str, Any]:
-        """See `Questions`."""
-        return list_sessions(self._store, compile_filter(self._projection(chosen)), limit)
-
-    def _projection(self, chosen: Filter) -> Projection:
-        """A projection that only carries the filter."""
-        projection = make_projection(["agent"], where=chosen.where, promoted=self._config.fields)
-        return self._timed(projection, chosen)
-
-    def _timed(self, projection: Projection, chosen: Filter) -> Projection:
-        now = self._clock_ns()
-        return replace(
-            projection,
-            since_ns=None if chosen.since is None else parse_time(chosen.since, now),
-            until_ns=None if chosen.until is None else parse_time(chosen.until, now),
-            tenant=chosen.tenant,
-        )
-
-    def session(self, session: str, tenant: str = "") -> dict[str, Any]:
-        """See `Questions`.
-
-        Raises:
-            NothingMatched: No such session.
-        """
-        return show_session(self._store, session, tenant)
-
-    def status(self) -> dict[str, Any]:
-        """See `Questions`."""
-        row = (
-            self._store.cursor()
-            .execute("SELECT count(*), min(start_ns), max(end_ns) FROM operations")
-            .fetchone()
-        )
-        count, oldest, newest = row or (0, None, None)
-        return {
-            "operations": count,
-            "oldest_ns": oldest,
-            "newest_ns": newest,
-            "store_bytes": self._store.database_bytes(),
-            **self._status(),
-        }

@@ -57,9 +57,16 @@ class SettleJob:
         self._writer = writer
         self._settle = settle
         self._segment = segment
+        self._config = config
         self._idle_ns = int(config.idle * SECOND_NS)
         self._hold_ns = int(config.max_hold * SECOND_NS)
         self._clock_ns = clock_ns
+
+    def with_segment(self, segment: Segment) -> SettleJob:
+        """The same job with another next stage."""
+        return SettleJob(
+            self._unsettled, self._writer, self._settle, segment, self._config, self._clock_ns
+        )
 
     def tick(self, *, everything: bool = False) -> Settled:
         """Settle all that is ready now.

@@ -47,7 +47,7 @@ def coverage(store: Store, condition: Fragment) -> dict[str, Any]:
             {"dialect": value(d), "scope": scope, "version": version, "operations": n}
             for d, scope, version, n in rows(
                 f"SELECT o.dialect, s.scope, s.scope_version, count(*) FROM {base} o "  # noqa: S608
-                "JOIN spans s USING (span_key) WHERE o.counted GROUP BY ALL ORDER BY 4 DESC, ALL"
+                "JOIN spans s USING (span_key) WHERE o.counted GROUP BY ALL ORDER BY 4 DESC, 2, 3, 1"
             )
         ],
         "not_counted": {

@@ -48,7 +48,6 @@ class Store:
             "temp_directory": str(path.parent / "spill"),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
-            "enable_external_access": False,
         }
         try:
             self._connection = duckdb.connect(str(path), config=config)
@@ -58,6 +57,8 @@ class Store:
                     f"{path} is in use by another process; ask the running server with --url"
                 ) from error
             raise StoreError(f"cannot open {path}: {error}") from error
+        # No query may reach other files; set last, since it freezes the directories above.
+        self._connection.execute("SET enable_external_access = false")
         self._prepare()
         self.strings = Dictionary(self._connection.cursor(), "strings", "value")
         self.paths = Dictionary(self._connection.cursor(), "paths", "names")

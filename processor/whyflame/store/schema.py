@@ -88,17 +88,18 @@ CREATE TABLE IF NOT EXISTS marks (
     input_sha256 VARCHAR, created_ns BIGINT, steps INTEGER[], path_ids INTEGER[], root INTEGER
 );
 CREATE TABLE IF NOT EXISTS outbox (
-    id BIGINT, exporter VARCHAR, tenant VARCHAR, series VARCHAR, window_start_ns BIGINT,
-    time_ns BIGINT, payload BLOB, created_ns BIGINT, totals VARCHAR
+    id BIGINT, exporter VARCHAR, batch BIGINT, tenant VARCHAR, series VARCHAR, time_ns BIGINT,
+    size BIGINT, samples BIGINT, payload BLOB, created_ns BIGINT
 );
 CREATE TABLE IF NOT EXISTS outbox_done (
-    id BIGINT, state VARCHAR, reason VARCHAR, done_ns BIGINT
+    id BIGINT, exporter VARCHAR, state VARCHAR, reason VARCHAR, done_ns BIGINT
 );
 CREATE TABLE IF NOT EXISTS exported (
-    exporter VARCHAR, span_key BIGINT, generation BIGINT, path_id INTEGER, outbox_id BIGINT
+    exporter VARCHAR, span_key BIGINT, generation BIGINT, path_id INTEGER, batch BIGINT
 );
 CREATE TABLE IF NOT EXISTS carry (
-    exporter VARCHAR, series VARCHAR, measure VARCHAR, outbox_id BIGINT, remainder BIGINT
+    exporter VARCHAR, tenant VARCHAR, series VARCHAR, remainder BIGINT, batch BIGINT,
+    updated_ns BIGINT
 );
 CREATE TABLE IF NOT EXISTS counters (name VARCHAR, label VARCHAR, amount BIGINT);
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from whyflame.store.spans import SPAN_COLUMNS, span_from_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from whyflame.model import Span
     from whyflame.store.duck import Store
@@ -115,6 +115,32 @@ class Unsettled:
             other = first.setdefault((tenant, session), trace_key)
             groups.join(trace_key, other)
         return groups.lists()
+
+    def traces_of(self, session: str | None) -> list[int]:
+        """Keys of all traces, or of those that settled into one session."""
+        if session is None:
+            rows = self._cursor.execute(
+                "SELECT DISTINCT trace_key FROM spans ORDER BY 1"
+            ).fetchall()
+        else:
+            rows = self._cursor.execute(
+                "SELECT DISTINCT trace_key FROM settled_now WHERE session = "
+                "(SELECT id FROM strings WHERE value = ?) ORDER BY 1",
+                [session],
+            ).fetchall()
+        return [row[0] for row in rows]
+
+    def groups(self, keys: list[int], limit: int = 2000) -> Iterator[Group]:
+        """Groups that cover these traces, whole sessions each, every trace once."""
+        done: set[int] = set()
+        ready: list[int] = []
+        for together in [*self._sessions_of(keys), []]:
+            ready += [key for key in together if key not in done]
+            if ready and (len(ready) >= limit or not together):
+                group = self.load(ready)
+                done.update(group.trace_keys)
+                ready = []
+                yield group
 
     def load(self, ready: Iterable[int]) -> Group:
         """The traces, and all that must be looked at with them, with their spans."""

@@ -1,0 +1,100 @@
+"""Commands on a store that no server is using: the same stages, run once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whyflame.app.build import Pipeline, build_pipeline, build_segment, now_ns
+from whyflame.errors import NothingMatched
+from whyflame.index.indexer import Read
+from whyflame.journal import Signal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from whyflame.config import Config
+
+__all__ = ["import_captures", "segment_in", "segment_now"]
+
+BATCH_SPANS = 20_000
+
+
+def import_captures(
+    data_dir: Path, config: Config, captures: Iterable[tuple[str, bytes]]
+) -> dict[str, int]:
+    """Read OTLP requests into the store and settle everything.
+
+    Args:
+        data_dir: Made when absent. config: The whole configuration.
+        captures: (signal, protobuf bytes) of each request.
+
+    Returns:
+        Counts of `requests`, spans `stored` and spans `repeated`.
+    """
+    pipeline = build_pipeline(data_dir, config, exports=False)
+    done = {"requests": 0, "stored": 0, "repeated": 0}
+    try:
+        pipeline.indexer.drain()
+        read = Read()
+        for signal, body in captures:
+            pipeline.reader.read(
+                Signal[signal.upper()], body, tenant="", received_ns=now_ns(), into=read
+            )
+            done["requests"] += 1
+            if len(read.spans) >= BATCH_SPANS:
+                _store(pipeline, read, done)
+                read = Read()
+        _store(pipeline, read, done)
+        pipeline.settle_job.tick(everything=True)
+    finally:
+        pipeline.store.close()
+    return done
+
+
+def _store(pipeline: Pipeline, read: Read, done: dict[str, int]) -> None:
+    result = pipeline.writer.append(read.spans, {}, read.counters)
+    pipeline.unsettled.add(result.traces)
+    done["stored"] += result.stored
+    done["repeated"] += result.repeated
+
+
+def segment_now(
+    data_dir: Path, config: Config, session: str | None, segmenter: str | None
+) -> dict[str, int]:
+    """`whyflame segment` on a store that is not in use."""
+    pipeline = build_pipeline(data_dir, config, exports=False)
+    try:
+        pipeline.indexer.drain()
+        return segment_in(pipeline, config, session, segmenter)
+    finally:
+        pipeline.store.close()
+
+
+def segment_in(
+    pipeline: Pipeline, config: Config, session: str | None, segmenter: str | None
+) -> dict[str, int]:
+    """Settle all that waits; settle again what was asked for by session or segmenter.
+
+    Args:
+        pipeline: The stages. config: The whole configuration.
+        session: Only this session is done again.
+        segmenter: Instead of the configured one, for what is done again.
+
+    Raises:
+        NothingMatched: No such session. ConfigError: No such segmenter.
+    """
+    done = pipeline.settle_job.tick(everything=True)
+    if session is None and segmenter is None:
+        return {"traces": done.traces, "operations": done.operations}
+    job = pipeline.settle_job
+    if segmenter is not None:
+        job = job.with_segment(build_segment(config, segmenter))
+    traces = operations = 0
+    keys = pipeline.unsettled.traces_of(session)
+    if not keys:
+        raise NothingMatched(f"no session {session!r}; `whyflame sessions` lists them")
+    for group in pipeline.unsettled.groups(keys):
+        operations += len(job.settle_group(group, now_ns()))
+        traces += len(group.trace_keys)
+    return {"traces": traces, "operations": operations}

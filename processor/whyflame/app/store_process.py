@@ -1,0 +1,212 @@
+"""The store process: index, settle, export and HTTP, a thread each, over one open store."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whyflame import telemetry
+from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
+from whyflame.app.offline import segment_in
+from whyflame.config import parse_address
+from whyflame.errors import WhyflameError
+from whyflame.journal import JournalWriter, Signal
+from whyflame.serve.api import Actions, build_api
+from whyflame.serve.store_questions import StoreQuestions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from multiprocessing.connection import Connection
+
+    from whyflame.config import Config
+
+__all__ = ["run_store_process"]
+
+_LOG = logging.getLogger(__name__)
+IDLE_SECONDS = 0.02
+EXPORT_SECONDS = 2.0
+FAILURE_PAUSE_SECONDS = 1.0
+# Requests that came in over the API have a journal stream of their own.
+API_STREAM = "api"
+
+
+@dataclass(slots=True)
+class _State:
+    """What the threads of this process share."""
+
+    stopping: threading.Event = field(default_factory=threading.Event)
+    receivers_ready: bool = False
+    # One settle pass at a time: the periodic one, or one that a command asked for.
+    settling: threading.Lock = field(default_factory=threading.Lock)
+
+
+def run_store_process(config: Config, data_dir: str, metrics_dir: str, pipe: Connection) -> None:
+    """Main function of the process; returns after an orderly stop.
+
+    Args:
+        config: The whole configuration. data_dir: Where store and journal are.
+        metrics_dir: Metrics shared with the receivers.
+        pipe: To the supervisor: sends {"api": "host:port"} or {"error": text}, receives
+            {"ready": bool}; its end means the supervisor is gone.
+    """
+    state = _State()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: state.stopping.set())
+    try:
+        pipeline = build_pipeline(Path(data_dir), config)
+        listener = _listen(config.http.listen)
+    except (WhyflameError, OSError) as error:
+        pipe.send({"error": str(error)})
+        return
+    writer = JournalWriter(Path(data_dir) / JOURNAL, API_STREAM)
+    try:
+        _run(config, pipeline, writer, listener, state, Path(metrics_dir), pipe)
+    finally:
+        writer.close()
+        pipeline.indexer.drain()
+        pipeline.store.close()
+
+
+def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
+    config: Config,
+    pipeline: Pipeline,
+    writer: JournalWriter,
+    listener: socket.socket,
+    state: _State,
+    metrics_dir: Path,
+    pipe: Connection,
+) -> None:
+    """Start the threads, serve HTTP until asked to stop, join the threads."""
+    threads = [
+        _thread("index", state, pipeline.indexer.step, IDLE_SECONDS),
+        _thread(
+            "settle", state, lambda: _settle(pipeline, state), config.segment.interval, eager=False
+        ),
+        threading.Thread(target=_listen_to_supervisor, args=(pipe, state), daemon=True),
+    ]
+    export = pipeline.export_job
+    if export is not None:
+        export.start()
+        threads.append(_thread("export", state, export.tick, EXPORT_SECONDS, eager=False))
+    questions = StoreQuestions(
+        pipeline.store, config, now_ns, lambda: {"unsettled_traces": len(pipeline.unsettled)}
+    )
+    actions = Actions(
+        is_ready=lambda: state.receivers_ready and not state.stopping.is_set(),
+        ingest=lambda name, body: writer.append(
+            body, signal=Signal[name.upper()], received_ns=now_ns()
+        ),
+        segment=lambda session, name: _segment_now(pipeline, config, state, session, name),
+    )
+    app = build_api(questions, actions, metrics_dir, config.http.auth.bearer_tokens_file)
+    for thread in threads:
+        thread.start()
+    host, port = listener.getsockname()[:2]
+    pipe.send({"api": f"[{host}]:{port}" if ":" in host else f"{host}:{port}"})
+    asyncio.run(_serve(app, listener, config, state))
+    state.stopping.set()
+    for thread in threads[:2]:
+        thread.join()
+    if export is not None:
+        threads[-1].join()
+        export.close(deadline_seconds=5.0)
+
+
+def _thread(
+    name: str, state: _State, step: Callable[[], Any], pause: float, *, eager: bool = True
+) -> threading.Thread:
+    """A thread that repeats a step; an error is counted and the step tried again.
+
+    Args:
+        name: Stage name. state: Tells when to stop. step: What to repeat.
+        pause: Seconds between steps. eager: Do not pause while the step had work to do.
+    """
+
+    def loop() -> None:
+        while not state.stopping.is_set():
+            try:
+                worked = step()
+            except Exception as error:  # noqa: BLE001 - a stage must outlive any one input
+                telemetry.STAGE_FAILURES.add(1, name)
+                # The text of an unexpected error may quote content; its place may not.
+                _LOG.error("%s failed: %s", name, type(error).__name__)
+                _LOG.debug("%s failed", name, exc_info=error)
+                state.stopping.wait(FAILURE_PAUSE_SECONDS)
+                continue
+            if not (eager and worked):
+                state.stopping.wait(pause)
+
+    return threading.Thread(target=loop, name=name, daemon=True)
+
+
+def _settle(pipeline: Pipeline, state: _State) -> None:
+    with state.settling:
+        pipeline.settle_job.tick()
+    telemetry.UNSETTLED_TRACES.set(len(pipeline.unsettled))
+    telemetry.STORE_BYTES.set(pipeline.store.database_bytes())
+
+
+def _segment_now(
+    pipeline: Pipeline, config: Config, state: _State, session: str | None, segmenter: str | None
+) -> dict[str, int]:
+    with state.settling:
+        return segment_in(pipeline, config, session, segmenter)
+
+
+def _listen_to_supervisor(pipe: Connection, state: _State) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            state.receivers_ready = bool(pipe.recv()["ready"])
+    state.stopping.set()
+
+
+def _listen(address: str) -> socket.socket:
+    host, port = parse_address(address)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise WhyflameError(f"http.listen {address}: {error.strerror or error}") from error
+    return listener
+
+
+async def _serve(app: Any, listener: socket.socket, config: Config, state: _State) -> None:
+    import uvicorn
+
+    tls = config.http.tls
+    options: dict[str, Any] = {}
+    if tls.cert_file:
+        options = {"ssl_certfile": tls.cert_file, "ssl_keyfile": tls.key_file}
+    if tls.client_ca_file:
+        import ssl
+
+        options |= {"ssl_ca_certs": tls.client_ca_file, "ssl_cert_reqs": ssl.CERT_REQUIRED}
+
+    class Server(uvicorn.Server):
+        """Signals belong to the process, not to its HTTP server."""
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Any:
+            yield
+
+    server = Server(
+        uvicorn.Config(
+            app, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False,
+            timeout_graceful_shutdown=5, **options,
+        )
+    )  # fmt: skip
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    while not state.stopping.is_set() and not serving.done():
+        await asyncio.sleep(0.1)
+    server.should_exit = True
+    await serving

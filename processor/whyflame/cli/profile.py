@@ -1,0 +1,64 @@
+"""`whyflame profile`: one profile into a file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whyflame.cli.target import add_filters, add_target, chosen_filter, questions, split_fields
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["add_parser", "run"]
+
+FORMATS = ("pprof", "folded", "svg", "json", "speedscope")
+
+
+def add_parser(subparsers: Any) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser("profile", help="a flame graph or pprof file")
+    parser.add_argument(
+        "--view",
+        default="tokens",
+        help="tokens, cost, time, operations, errors, files, network or a configured one",
+    )
+    parser.add_argument("--measure", help="what width means, instead of the view's own")
+    parser.add_argument("--stack", default="", metavar="F,F,...", help="fields, outermost first")
+    parser.add_argument(
+        "--labels", default=None, metavar="F,...", help="sample labels of a pprof file"
+    )
+    parser.add_argument("--format", choices=FORMATS, help="default: from the file name")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="- for stdout")
+    add_filters(parser)
+    add_target(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask, encode, write."""
+    from whyflame.fold.encode import format_of
+    from whyflame.fold.views import FILE_LABELS
+    from whyflame.serve.questions import ProfileRequest
+
+    encoding = args.format or format_of(args.output)
+    labels = FILE_LABELS if encoding == "pprof" else ()
+    stack = split_fields(args.stack)
+    if args.labels is not None:
+        labels = split_fields(args.labels)
+    request = ProfileRequest(
+        view=args.view,
+        measure=args.measure,
+        stack=stack,
+        labels=tuple(name for name in labels if name not in stack),
+        filter=chosen_filter(args),
+    )
+    with questions(args) as asked:
+        body = asked.profile(request, encoding)
+    if args.output == "-":
+        sys.stdout.buffer.write(body)
+    else:
+        Path(args.output).write_bytes(body)
+        print(f"wrote {args.output} ({len(body):,} bytes)", file=sys.stderr)
+    return 0

@@ -1,0 +1,33 @@
+"""`whyflame segment`: settle and segment now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whyflame.cli.target import add_target, data_dir, load_config, remote
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers: Any) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser("segment", help="settle and segment now")
+    parser.add_argument("--segmenter", metavar="N", help="instead of the configured one")
+    parser.add_argument("--session", metavar="S", help="this session only")
+    add_target(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it in the store or ask the server."""
+    if args.data_dir:
+        from whyflame.app import segment_now
+
+        done = segment_now(data_dir(args), load_config(args), args.session, args.segmenter)
+    else:
+        done = remote(args).segment(args.session, args.segmenter)
+    print(f"settled {done['traces']:,} traces, {done['operations']:,} spans")
+    return 0

@@ -1,0 +1,118 @@
+"""Tables and trees in the terminal."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
+    from rich.table import Table
+
+__all__ = [
+    "console",
+    "count",
+    "moment",
+    "money",
+    "print_coverage",
+    "print_totals",
+    "seconds",
+    "share",
+    "table",
+]
+
+UNKNOWN = "-"
+_COLUMNS = {
+    "llm_calls": "calls",
+    "llm_errors": "failed",
+    "tool_calls": "tools",
+    "tool_errors": "failed tools",
+    "input_tokens": "input",
+    "cache_read_tokens": "of it cached",
+    "output_tokens": "output",
+    "reasoning_tokens": "of it reasoning",
+}
+
+
+def console() -> Console:
+    """Standard output; plain text when it is not a terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=True)
+
+
+def table(*columns: str, numbers: Iterable[int] = ()) -> Table:
+    """An empty table; columns at the positions `numbers` are right-aligned."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    right = set(numbers)
+    for position, name in enumerate(columns):
+        made.add_column(name, justify="right" if position in right else "left", overflow="fold")
+    return made
+
+
+def count(value: int | None) -> str:
+    """An exact integer with thousands separators; a dash when not reported."""
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def money(value: float | None) -> str:
+    """USD; a dash when unknown."""
+    if value is None:
+        return UNKNOWN
+    return f"${value:,.2f}" if value >= 1 else f"${value:.4f}"
+
+
+def seconds(value: float | None) -> str:
+    """A duration people can read."""
+    if value is None:
+        return UNKNOWN
+    if value < 60:  # noqa: PLR2004
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
+
+
+def share(part: int | None, whole: int) -> str:
+    """Part of the whole in percent."""
+    return UNKNOWN if not part or not whole else f"{100 * part / whole:.1f} %"
+
+
+def moment(value_ns: int | None) -> str:
+    """A point in time, UTC."""
+    if value_ns is None:
+        return UNKNOWN
+    return datetime.fromtimestamp(value_ns / 1e9, tz=UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def print_totals(rows: Sequence[dict[str, Any]], by: Sequence[str]) -> None:
+    """Totals as a table, widest first."""
+    made = table(*by, *_COLUMNS.values(), "cost", "self time", numbers=range(len(by), len(by) + 10))
+    for row in rows:
+        made.add_row(
+            *(UNKNOWN if row[field] is None else str(row[field]) for field in by),
+            *(count(row[key]) for key in _COLUMNS),
+            money(row["cost_usd"]),
+            seconds(row["duration_seconds"]),
+        )
+    console().print(made)
+
+
+def print_coverage(coverage: dict[str, Any]) -> None:
+    """What is missing from the totals; silent about what is complete."""
+    lines = [
+        (coverage["calls_without_usage"], "calls reported no tokens"),
+        (coverage["unpriced_calls"], "calls have no known price"),
+        (coverage["sessions_without_id"], "traces carry no session id and stand alone"),
+        (sum(coverage["not_counted"].values()), "spans are other views or frames, not counted"),
+        (coverage["orphan_spans"], "spans whose parent never came"),
+        (sum(coverage["bad_values"].values()), "impossible values, treated as unknown"),
+    ]
+    shown = [f"{number:,} {text}" for number, text in lines if number]
+    if shown:
+        console().print("coverage: " + "; ".join(shown) + "  (whyflame doctor explains)")

@@ -1,0 +1,121 @@
+"""Questions to a running server over its HTTP API."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+from whyflame.errors import NothingMatched, UsageError, WhyflameError
+
+if TYPE_CHECKING:
+    from whyflame.serve.questions import Filter, ProfileRequest
+
+__all__ = ["RemoteQuestions"]
+
+TIMEOUT_SECONDS = 120
+
+
+class RemoteQuestions:
+    """The same questions as `StoreQuestions`, asked of a server.
+
+    Args:
+        url: Base URL, for example http://127.0.0.1:4319.
+        token: Bearer token, when the server asks for one.
+    """
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        if urllib.parse.urlsplit(url).scheme not in {"http", "https"}:
+            raise UsageError(f"--url {url}: not an http or https address")
+        self._url = url.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+
+    def totals(self, by: tuple[str, ...], chosen: Filter) -> dict[str, Any]:
+        """See `Questions`."""
+        return self._json("/api/v1/totals", [("by", ",".join(by)), *_filter(chosen)])
+
+    def profile(self, request: ProfileRequest, encoding: str) -> bytes:
+        """See `Questions`."""
+        parameters = [
+            ("view", request.view),
+            ("measure", request.measure or ""),
+            ("stack", ",".join(request.stack)),
+            ("labels", ",".join(request.labels)),
+            ("format", encoding),
+            *_filter(request.filter),
+        ]
+        return self._send("GET", "/api/v1/profile", parameters)
+
+    def sessions(self, chosen: Filter, limit: int) -> dict[str, Any]:
+        """See `Questions`."""
+        return self._json("/api/v1/sessions", [("limit", str(limit)), *_filter(chosen)])
+
+    def session(self, session: str, tenant: str = "") -> dict[str, Any]:  # noqa: ARG002
+        """See `Questions`; the tenant comes from the token."""
+        return self._json(f"/api/v1/sessions/{urllib.parse.quote(session, safe='')}", [])
+
+    def status(self) -> dict[str, Any]:
+        """See `Questions`."""
+        return self._json("/api/v1/status", [])
+
+    def ingest(self, signal: str, body: bytes) -> None:
+        """Hand one OTLP request to the server's journal."""
+        self._send("POST", "/api/v1/import", [("signal", signal)], body, "application/x-protobuf")
+
+    def segment(self, session: str | None, segmenter: str | None) -> dict[str, Any]:
+        """Settle and segment now."""
+        parameters = [("session", session or ""), ("segmenter", segmenter or "")]
+        body = self._send("POST", "/api/v1/segment", parameters, b"{}", "application/json")
+        found: dict[str, Any] = json.loads(body)
+        return found
+
+    def _json(self, path: str, parameters: list[tuple[str, str]]) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._send("GET", path, parameters))
+        return found
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        parameters: list[tuple[str, str]],
+        body: bytes | None = None,
+        content_type: str | None = None,
+    ) -> bytes:
+        query = urllib.parse.urlencode([(name, value) for name, value in parameters if value])
+        headers = {**self._headers, **({"Content-Type": content_type} if content_type else {})}
+        request = urllib.request.Request(  # noqa: S310 - the scheme was checked
+            f"{self._url}{path}?{query}", data=body, headers=headers, method=method
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
+                content: bytes = answer.read()
+                return content
+        except urllib.error.HTTPError as error:
+            raise _error(error) from error
+        except (urllib.error.URLError, TimeoutError) as error:
+            reason = getattr(error, "reason", error)
+            raise WhyflameError(
+                f"no server answers at {self._url} ({reason}); start `whyflame serve`, "
+                "or give --data-dir for a store that is not in use"
+            ) from error
+
+
+def _filter(chosen: Filter) -> list[tuple[str, str]]:
+    return [
+        *(("where", item) for item in chosen.where),
+        ("since", chosen.since or ""),
+        ("until", chosen.until or ""),
+    ]
+
+
+def _error(error: urllib.error.HTTPError) -> WhyflameError:
+    text = error.read().decode(errors="replace")
+    try:
+        answer = json.loads(text)
+        message, code = str(answer["error"]), answer.get("code")
+    except (ValueError, KeyError, TypeError):
+        return WhyflameError(f"the server answered {error.code}: {text[:200]}")
+    kinds: dict[int, type[WhyflameError]] = {2: UsageError, 3: NothingMatched}
+    return kinds.get(code, WhyflameError)(message)

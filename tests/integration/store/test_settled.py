@@ -1,0 +1,146 @@
+"""Generations, totals and coverage in a real DuckDB file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.made import SECOND, T0, operation, span
+
+from whyflame.fold.projection import compile_filter, make_projection
+from whyflame.model import Kind, Status
+from whyflame.store.ask import fold_projection
+from whyflame.store.coverage import coverage
+from whyflame.store.duck import Store
+from whyflame.store.settled import MarkRow, SettledWriter
+from whyflame.store.spans import SpanWriter
+from whyflame.store.totals import totals
+from whyflame.store.unsettled import Group, Unsettled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from whyflame.model import Operation
+
+HOUR = 3600 * SECOND
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "w.duckdb")
+    yield opened
+    opened.close()
+
+
+def _settle(store: Store, writer: SettledWriter, operations: list[Operation]) -> int:
+    spans = [op.span for op in operations]
+    group = Group(spans=spans, trace_keys=sorted({s.trace_key for s in spans}))
+    return writer.write(group, operations, [], T0)
+
+
+def _all(*where: str) -> object:
+    return compile_filter(make_projection(["agent"], where=where))
+
+
+def test_totals_and_profile_agree(store: Store) -> None:
+    """Sums are exact, and NULL where nothing was reported."""
+    calls = [span(1, n, session="s") for n in range(3)]
+    silent = span(1, 9, session="s", input_uncached=None, output_visible=None)
+    tool = span(
+        1, 10, session="s", kind=Kind.TOOL, input_uncached=None, output_visible=None,
+        status=Status.ERROR,
+    )  # fmt: skip
+    spans = [*calls, silent, tool]
+    SpanWriter(store).append(spans, {}, {})
+    ops = [operation(s) for s in spans]
+    ops[-1].errors = 1
+    _settle(store, SettledWriter(store), ops)
+    (row,) = totals(store, (), _all())
+    assert row["llm_calls"] == 4
+    assert row["calls_without_usage"] == 1
+    assert (row["tool_calls"], row["tool_errors"], row["llm_errors"]) == (1, 1, 0)
+    assert (row["input_tokens"], row["output_tokens"]) == (300, 30)
+    assert row["cache_read_tokens"] is None
+    assert row["cost_usd"] is None
+    assert row["duration_seconds"] == 5.0
+    profile = fold_projection(store, make_projection(["agent", "path", "leaf"]))
+    assert profile.totals() == {
+        "operations": 5, "cost": 0, "duration": 5 * SECOND, "tokens": 330,
+    }  # fmt: skip
+
+
+def test_newest_generation_counts(store: Store) -> None:
+    """Settling again replaces the earlier answer, without touching its rows."""
+    made = span(1, 1, session="s")
+    SpanWriter(store).append([made], {}, {})
+    writer = SettledWriter(store)
+    _settle(store, writer, [operation(made, path=("first",))])
+    _settle(store, writer, [operation(made, path=("second",))])
+    rows = totals(store, ("task",), _all())
+    assert [(row["task"], row["llm_calls"]) for row in rows] == [("second", 1)]
+    assert store.cursor().execute("SELECT count(*) FROM settled").fetchone() == (2,)
+
+
+def test_trace_without_agent_work_is_dropped_and_counted(store: Store) -> None:
+    """Web requests of a service that also runs agents are not kept."""
+    web = span(1, 1, kind=Kind.OTHER, model=None)
+    SpanWriter(store).append([web], {}, {})
+    dropped = _settle(
+        store, SettledWriter(store), [operation(web, counted=False, why="not_agent_work")]
+    )
+    assert dropped == 1
+    assert store.cursor().execute("SELECT count(*) FROM spans").fetchone() == (0,)
+    assert coverage(store, _all())["counters"] == {"dropped_spans": {"not_agent_work": 1}}
+    assert len(Unsettled(store, gap_ns=HOUR)) == 0
+
+
+def test_failed_write_gives_ids_back(store: Store) -> None:
+    """Dictionary ids of a transaction that failed are used again, none points nowhere."""
+    made = span(1, 1, session="s")
+    SpanWriter(store).append([made], {}, {})
+    writer = SettledWriter(store)
+    with pytest.raises(Exception, match=r"."):
+        _settle(store, writer, [operation(made, self_ns=1 << 70, leaf="call lost")])
+    _settle(store, writer, [operation(made, leaf="call kept")])
+    (row,) = totals(store, ("leaf",), _all())
+    assert row["leaf"] == "call kept"
+    ids = store.cursor().execute("SELECT id, value FROM strings ORDER BY id").fetchall()
+    assert [number for number, _ in ids] == list(range(len(ids)))
+    assert "call lost" not in [value for _, value in ids]
+
+
+def test_restart_finds_what_is_unsettled(tmp_path: Path) -> None:
+    """Spans newer than their trace's generation wait again after a restart."""
+    path = tmp_path / "w.duckdb"
+    store = Store(path)
+    first, second = span(1, 1, session="s"), span(1, 2, session="s")
+    spans = SpanWriter(store)
+    spans.append([first], {}, {})
+    _settle(store, SettledWriter(store), [operation(first)])
+    assert len(Unsettled(store, gap_ns=HOUR)) == 0
+    spans.append([second], {}, {})
+    store.close()
+    store = Store(path)
+    unsettled = Unsettled(store, gap_ns=HOUR)
+    assert len(unsettled) == 1
+    group = unsettled.load(unsettled.take_ready(T0 + HOUR, idle_ns=0, hold_ns=0))
+    assert [s.span_id for s in group.spans] == [first.span_id, second.span_id]
+    store.close()
+
+
+def test_marks_are_kept_by_version(store: Store) -> None:
+    """Marks of a lane are appended with producer and input hash."""
+    made = span(1, 1, session="s")
+    SpanWriter(store).append([made], {}, {})
+    group = Group(spans=[made], trace_keys=[made.trace_key])
+    mark = MarkRow("s", 0, "main", "auto 1", "ab", "fix login", ((0, ("fix tests",)),))
+    SettledWriter(store).write(group, [operation(made)], [mark], T0)
+    row = (
+        store.cursor()
+        .execute(
+            "SELECT producer, input_sha256, steps, names FROM marks JOIN paths ON paths.id = path_ids[1]"
+        )
+        .fetchone()
+    )
+    assert row == ("auto 1", "ab", [0], ["fix tests"])
