@@ -207,6 +207,6 @@ async def _serve(app: Any, listener: socket.socket, config: Config, state: _Stat
     )  # fmt: skip
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     while not state.stopping.is_set() and not serving.done():
-        await asyncio.sleep(0.1)
+        await asyncio.to_thread(state.stopping.wait, 0.2)
     server.should_exit = True
     await serving

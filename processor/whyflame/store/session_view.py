@@ -27,7 +27,7 @@ def list_sessions(store: Store, condition: Fragment, limit: int) -> dict[str, An
     rows = (
         store.cursor()
         .execute(
-            "SELECT session, any_value(session_known), min(start_ns), max(end_ns), "  # noqa: S608
+            "SELECT session, any_value(session_known), min(start_ns), max(end_ns), "
             "count(DISTINCT run), list(DISTINCT agent) FILTER (agent IS NOT NULL), "
             "any_value(root), any_value(outcome), sum(operations)::BIGINT, "
             f"{_TOKENS.nullable_sum_expression}, sum(cost_nanousd)::BIGINT, sum(errors)::BIGINT, "

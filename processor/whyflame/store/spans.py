@@ -203,7 +203,7 @@ class SpanWriter:
 
 
 def _next_key(cursor: duckdb.DuckDBPyConnection, table: str, column: str) -> int:
-    query = f"SELECT coalesce(max({column}) + 1, 0) FROM {table}"  # noqa: S608 - our own constants
+    query = f"SELECT coalesce(max({column}) + 1, 0) FROM {table}"
     row = cursor.execute(query).fetchone()
     return int(row[0]) if row else 0
 

@@ -68,7 +68,7 @@ def totals(
     kinds = {kind: code_of(store, kind) for kind in ("llm", "embed", "tool")}
     sums = [f"{sql.format(**kinds)} AS {key}" for key, sql in _SUMS.items()]
     query = (
-        f"SELECT {', '.join(columns + sums)} FROM operations{condition.sql}"  # noqa: S608
+        f"SELECT {', '.join(columns + sums)} FROM operations{condition.sql}"
         + (" GROUP BY ALL" if by else "")
     )
     merged: dict[tuple[Any, ...], dict[str, int | None]] = {}

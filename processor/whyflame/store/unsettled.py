@@ -157,7 +157,7 @@ class Unsettled:
         group.spans = [
             span_from_row(row)
             for row in self._cursor.execute(
-                f"SELECT {SPAN_COLUMNS} FROM spans WHERE trace_key IN "  # noqa: S608
+                f"SELECT {SPAN_COLUMNS} FROM spans WHERE trace_key IN "
                 "(SELECT unnest(?::BIGINT[])) AND span_key NOT IN (SELECT span_key FROM superseded)"
                 " ORDER BY span_key",
                 [group.trace_keys],
