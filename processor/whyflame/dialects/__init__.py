@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from whyflame.dialects.dialect import Dialect, IndexedMessages
 from whyflame.dialects.reader import Reader
@@ -13,7 +14,9 @@ from whyflame.dialects.reading import Reading
 from whyflame.dialects.registry import DIALECTS, ENTRY_POINT_GROUP, Registry
 from whyflame.dialects.settings import DialectSettings, dialect_settings
 from whyflame.dialects.usage import Usage
-from whyflame.model import Span
+
+if TYPE_CHECKING:
+    from whyflame.model import Span
 
 __all__ = [
     "DIALECTS",

@@ -1,0 +1,151 @@
+"""Counts each call, tool run and agent run once, whatever number of instrumentations saw it.
+
+The rules only look at the spans of one settle group and can be run again at any time: when late
+spans arrive, everything is decided anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whyflame.model import Kind, Operation, Span, Status
+from whyflame.settle.control import is_control
+from whyflame.settle.ledger import Ledger
+from whyflame.settle.matching import match_calls, match_tools
+from whyflame.settle.numbers import fill_numbers
+from whyflame.settle.repeats import merge_equal_spans
+from whyflame.settle.signals import choose_signals
+from whyflame.settle.views import (
+    drop_stubs,
+    is_call,
+    merge_nested_agents,
+    merge_nested_calls,
+    merge_nested_tools,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["count"]
+
+_UNCOUNTED = {Kind.OTHER: "not_agent_work", Kind.PROMPT: "prompt"}
+
+
+def count(spans: Sequence[Span]) -> list[Operation]:
+    """Decides for every span whether and as what it counts.
+
+    Args:
+        spans: Everything that must be settled together: all traces of a session, and traces of the
+            same service instances that overlap them in time.
+
+    Returns:
+        One operation a span, in the same order. Session, agent run, lane and step are not filled.
+    """
+    ledger = Ledger(spans)
+    for index, span in enumerate(spans):
+        if span.kind in _UNCOUNTED and ledger.is_open(index):
+            ledger.drop(index, _UNCOUNTED[span.kind])
+    drop_stubs(ledger)
+    choose_signals(ledger)
+    merge_equal_spans(ledger)
+    merge_nested_calls(ledger)
+    merge_nested_tools(ledger)
+    merge_nested_agents(ledger)
+    match_calls(ledger)
+    match_tools(ledger)
+    return [_settle(ledger, index) for index in range(len(spans))]
+
+
+def _settle(ledger: Ledger, index: int) -> Operation:
+    span = ledger.spans[index]
+    operation = Operation(
+        span,
+        kind=_kind(span),
+        counted=ledger.is_open(index),
+        why=ledger.why[index],
+        agent=_agent(ledger, index),
+        model=span.model,
+        provider=span.provider,
+        tool=span.tool,
+        skill=span.skill,
+        status=span.status,
+        error_type=span.error_type,
+        outcome=span.outcome,
+    )
+    if span.start_ns is not None and span.end_ns is not None:
+        operation.wall_ns = span.end_ns - span.start_ns
+    head = ledger.head[index]
+    if head != index:
+        operation.same_as = ledger.spans[head].span_key
+    if operation.counted:
+        _fill_counted(ledger, index, operation)
+    return operation
+
+
+def _kind(span: Span) -> Kind:
+    return Kind.CONTROL if span.kind is Kind.TOOL and is_control(span.tool) else span.kind
+
+
+def _agent(ledger: Ledger, index: int) -> str | None:
+    """Agents by their own name; others by the nearest agent's, else by the name they carry."""
+    span = ledger.spans[index]
+    if span.kind is Kind.AGENT and span.agent:
+        return span.agent
+    for ancestor in ledger.forest.ancestors(index):
+        above = ledger.spans[ancestor]
+        if above.kind is Kind.AGENT and above.agent:
+            return above.agent
+    return span.agent
+
+
+def _fill_counted(ledger: Ledger, index: int, operation: Operation) -> None:
+    views = [ledger.spans[view] for view in ledger.views_of(index)]
+    if operation.kind in (Kind.LLM, Kind.EMBED, Kind.TOOL):
+        operation.operations = 1
+        _merge_status(operation, views)
+        operation.errors = int(operation.status is Status.ERROR)
+    if is_call(operation.span):
+        fill_numbers(operation, views)
+        if operation.model is None:
+            operation.model = _inherited_model(ledger, index)
+    elif operation.kind is Kind.TOOL:
+        _fill_tool(operation, views)
+    elif _is_opaque_agent(ledger, index):
+        fill_numbers(operation, [operation.span])
+
+
+def _merge_status(operation: Operation, views: list[Span]) -> None:
+    """A call ended as its outermost view says; a tool failed when any view says so."""
+    said = [view for view in views if view.status is not Status.UNSET]
+    failed = next((view for view in said if view.status is Status.ERROR), None)
+    if operation.kind is Kind.TOOL:
+        said = [failed] if failed else said
+    if said:
+        operation.status = said[0].status
+    if operation.status is not Status.ERROR:
+        operation.error_type = None
+    elif failed is not None:
+        operation.error_type = next((view.error_type for view in views if view.error_type), None)
+
+
+def _fill_tool(operation: Operation, views: list[Span]) -> None:
+    for view in views:
+        operation.tool = operation.tool or view.tool
+        operation.skill = operation.skill or view.skill
+
+
+def _inherited_model(ledger: Ledger, index: int) -> str | None:
+    """Codex names the model on an ancestor of the span that carries the usage."""
+    for ancestor in ledger.forest.ancestors(index):
+        model = ledger.spans[ancestor].model
+        if model:
+            return model
+    return None
+
+
+def _is_opaque_agent(ledger: Ledger, index: int) -> bool:
+    """A remote agent that reports usage and whose model calls nobody sees."""
+    span = ledger.spans[index]
+    if span.kind is not Kind.AGENT or not span.remote or not span.has_usage:
+        return False
+    return not ledger.forest.has_below(index, lambda other: is_call(ledger.spans[other]))

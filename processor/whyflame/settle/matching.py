@@ -1,0 +1,261 @@
+"""Views of one call in different places: an SDK that traces itself, double instrumentation, mirrors.
+
+Two spans are the same call only when nothing speaks against it, and each is matched with at most
+one span of another scope: a wrong merge of two real calls would be worse than a duplicate.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple
+
+from whyflame.model import Kind
+from whyflame.settle.views import is_call, same_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whyflame.model import Span
+    from whyflame.settle.ledger import Ledger
+
+__all__ = ["match_calls", "match_tools"]
+
+SLACK_NS = 5_000_000
+"""Clock steps inside one process; 50 ms was seen to pair neighbours."""
+
+MIRROR_SLACK_NS = 30_000_000_000
+"""Between hosts, when response id and usage say that it is the same call."""
+
+_FULL_CONTAINMENT = 2
+
+
+class _Pair(NamedTuple):
+    """A possible match, best first by natural order."""
+
+    rank: int
+    distance_ns: int
+    outer: int
+    inner: int
+    why: str
+
+
+def _place(span: Span) -> tuple[str, str, str, str]:
+    """Where a view was taken: two views of one call are never taken at the same place."""
+    return (span.service, span.instance or "", span.scope, span.signal)
+
+
+def _start(span: Span) -> int:
+    return span.start_ns if span.start_ns is not None else span.end_ns or 0
+
+
+def _end(span: Span) -> int:
+    return span.end_ns if span.end_ns is not None else span.start_ns or 0
+
+
+def _totals(span: Span) -> tuple[int | None, int | None]:
+    """(input, output) with all their parts; None where unknown."""
+    parts_in = (span.input_uncached, span.cache_read, span.cache_write)
+    known_in = span.input_uncached is not None
+    known_out = span.output_visible is not None
+    return (
+        sum(part or 0 for part in parts_in) if known_in else None,
+        (span.output_visible or 0) + (span.reasoning or 0) if known_out else None,
+    )
+
+
+def _compatible_models(left: Span, right: Span) -> bool:
+    """One model name may be the other with a date or a prefix; unknown fits all."""
+    names = [
+        {name.lower() for name in (span.model, span.request_model) if name}
+        for span in (left, right)
+    ]
+    if not names[0] or not names[1]:
+        return True
+    return any(a.startswith(b) or b.startswith(a) for a in names[0] for b in names[1])
+
+
+def _same_process(left: Span, right: Span) -> bool:
+    if left.tenant != right.tenant or left.service != right.service:
+        return False
+    if left.instance is None or right.instance is None:
+        return left.host is None or right.host is None or left.host == right.host
+    return left.instance == right.instance
+
+
+def _contains(outer: Span, inner: Span) -> bool:
+    return _start(outer) - SLACK_NS <= _start(inner) and _end(inner) <= _end(outer) + SLACK_NS
+
+
+def _overlaps(left: Span, right: Span, slack_ns: int) -> bool:
+    return _start(left) <= _end(right) + slack_ns and _start(right) <= _end(left) + slack_ns
+
+
+class _Cluster:
+    """The views of one call found so far, as one candidate."""
+
+    __slots__ = ("best", "head", "ids", "outer", "places")
+
+    def __init__(self, ledger: Ledger, head: int) -> None:
+        spans = [ledger.spans[view] for view in ledger.views_of(head)]
+        self.head = head
+        self.outer = ledger.spans[head]
+        self.ids = {span.response_id for span in spans if span.response_id}
+        self.places = {_place(span) for span in spans}
+        reporting = [span for span in spans if span.has_usage]
+        self.best = max(reporting, key=lambda span: span.wire) if reporting else self.outer
+
+
+def match_calls(ledger: Ledger) -> None:
+    """Merges calls that other scopes or other services saw as well."""
+    while True:
+        heads = [
+            index
+            for index in ledger.forest.by_start()
+            if ledger.is_open(index) and is_call(ledger.spans[index])
+        ]
+        clusters = [_Cluster(ledger, head) for head in heads]
+        if not _merge_best(ledger, clusters, sorted(_call_pairs(ledger, clusters))):
+            return
+
+
+def _merge_best(ledger: Ledger, clusters: list[_Cluster], pairs: list[_Pair]) -> bool:
+    """Takes pairs best first, each cluster at most once a round."""
+    used: set[int] = set()
+    for pair in pairs:
+        if pair.outer in used or pair.inner in used:
+            continue
+        used.update((pair.outer, pair.inner))
+        ledger.merge(clusters[pair.outer].head, clusters[pair.inner].head, pair.why)
+    return bool(used)
+
+
+def _call_pairs(ledger: Ledger, clusters: list[_Cluster]) -> Iterable[_Pair]:
+    starts = [_start(cluster.outer) for cluster in clusters]
+    by_id: dict[str, list[int]] = {}
+    for position, cluster in enumerate(clusters):
+        for response_id in cluster.ids:
+            by_id.setdefault(response_id, []).append(position)
+        last = _end(cluster.outer) + SLACK_NS
+        first = bisect_left(starts, starts[position] - SLACK_NS)
+        for other in range(first, len(clusters)):
+            if starts[other] > last:
+                break
+            if other != position:
+                pair = _pair_in_process(ledger, clusters, position, other)
+                if pair:
+                    yield pair
+    for positions in by_id.values():
+        for at, left in enumerate(positions):
+            for right in positions[at + 1 :]:
+                pair = _pair_of_mirrors(ledger, clusters, left, right)
+                if pair:
+                    yield pair
+
+
+def _may_match(ledger: Ledger, left: _Cluster, right: _Cluster) -> bool:
+    """Same kind, different places, not one below the other with work between them."""
+    if left.outer.kind is not right.outer.kind or left.outer.tenant != right.outer.tenant:
+        return False
+    if not left.places.isdisjoint(right.places):
+        return False
+    forest = ledger.forest
+    return not (
+        forest.crosses_work(left.head, right.head) or forest.crosses_work(right.head, left.head)
+    )
+
+
+def _equal_usage(left: _Cluster, right: _Cluster) -> bool:
+    return _totals(left.best) == _totals(right.best) and left.best.has_usage
+
+
+def _pair_in_process(
+    ledger: Ledger, clusters: list[_Cluster], outer: int, inner: int
+) -> _Pair | None:
+    """`inner` happened within `outer`, in the same process, with nothing that contradicts."""
+    out, into = clusters[outer], clusters[inner]
+    if not _same_process(out.outer, into.outer) or not _may_match(ledger, out, into):
+        return None
+    if not _contains(out.outer, into.outer) or not _compatible_models(out.best, into.best):
+        return None
+    if out.ids and into.ids and out.ids.isdisjoint(into.ids):
+        return None
+    distance = abs(_start(out.outer) - _start(into.outer))
+    if not out.ids.isdisjoint(into.ids):
+        return _Pair(0 if _equal_usage(out, into) else 1, distance, outer, inner, "same_call")
+    if _equal_usage(out, into):
+        return _Pair(2, distance, outer, inner, "same_call")
+    nearer = into.best.wire > out.best.wire
+    if nearer and not (out.best.has_usage and into.best.has_usage):
+        same_end = _same_status(out.outer, into.outer)
+        return _Pair(3, distance, outer, inner, "same_call") if same_end else None
+    return None
+
+
+def _same_status(left: Span, right: Span) -> bool:
+    """A failed and a successful call are not one call."""
+    return (left.status == "error") == (right.status == "error")
+
+
+def _pair_of_mirrors(
+    ledger: Ledger, clusters: list[_Cluster], left: int, right: int
+) -> _Pair | None:
+    """Another service (a gateway) saw the call: equal response id, equal usage, about that time.
+
+    Local model servers give out the same ids again and again, so an id alone proves nothing.
+    """
+    a, b = clusters[left], clusters[right]
+    if not _may_match(ledger, a, b) or not _equal_usage(a, b):
+        return None
+    if not _overlaps(a.outer, b.outer, MIRROR_SLACK_NS):
+        return None
+    outer, inner = (left, right) if _is_outer(a.outer, b.outer) else (right, left)
+    same = _same_process(a.outer, b.outer)
+    distance = abs(_start(a.outer) - _start(b.outer))
+    return _Pair(4, distance, outer, inner, "same_call" if same else "mirror")
+
+
+def _is_outer(left: Span, right: Span) -> bool:
+    """The view with a place in an agent's trace, else the longer one, frames the other."""
+    rank = [
+        (span.parent_id is not None or span.session is not None, _end(span) - _start(span))
+        for span in (left, right)
+    ]
+    return rank[0] >= rank[1]
+
+
+def match_tools(ledger: Ledger) -> None:
+    """Merges tool runs that a second scope saw beside, not below, the first."""
+    spans = ledger.spans
+    heads = [
+        index
+        for index in ledger.forest.by_start()
+        if ledger.is_open(index) and spans[index].kind is Kind.TOOL
+    ]
+    starts = [_start(spans[index]) for index in heads]
+    pairs: list[_Pair] = []
+    for position, outer in enumerate(heads):
+        for other in range(bisect_left(starts, starts[position] - SLACK_NS), len(heads)):
+            if starts[other] > _end(spans[outer]) + SLACK_NS:
+                break
+            if other != position and _is_same_run(ledger, outer, heads[other]):
+                distance = abs(starts[position] - starts[other])
+                pairs.append(_Pair(0, distance, position, other, "same_call"))
+    used: set[int] = set()
+    for pair in sorted(pairs):
+        if pair.outer not in used and pair.inner not in used:
+            used.update((pair.outer, pair.inner))
+            ledger.merge(heads[pair.outer], heads[pair.inner], pair.why)
+
+
+def _is_same_run(ledger: Ledger, outer: int, inner: int) -> bool:
+    a, b = ledger.spans[outer], ledger.spans[inner]
+    places = {_place(ledger.spans[view]) for view in ledger.views_of(outer)}
+    if places & {_place(ledger.spans[view]) for view in ledger.views_of(inner)}:
+        return False
+    if a.scope == b.scope or not _same_process(a, b) or not _contains(a, b):
+        return False
+    if a.call_id and b.call_id and a.call_id != b.call_id:
+        return False
+    if ledger.forest.crosses_work(outer, inner) or ledger.forest.crosses_work(inner, outer):
+        return False
+    return same_tool(a.tool, b.tool)

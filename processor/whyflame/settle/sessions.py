@@ -1,0 +1,139 @@
+"""Which session an operation belongs to: the outermost id in its trace, never a made-up one.
+
+An explicit session id and a conversation id are equal in rank when they stand at different heights:
+sub-agents get conversation ids of their own, so the outermost span that carries any id decides, and
+on that span the explicit one. Everything is worked out again whenever spans are added.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from whyflame.settle.forest import Forest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whyflame.model import Operation, Span
+
+__all__ = ["known_sessions", "resolve_sessions", "session_candidates"]
+
+_RESPONSE_PREFIXES = ("resp_", "chatcmpl-", "msg_", "gen-")
+_FALLBACK = "trace:"
+
+
+def _is_session(value: str | None, response_ids: frozenset[str]) -> bool:
+    """False for ids that producers put where a session belongs: a previous response's id."""
+    return bool(value) and value not in response_ids and not value.startswith(_RESPONSE_PREFIXES)  # type: ignore[union-attr]
+
+
+def _own(span: Span, response_ids: frozenset[str]) -> str | None:
+    for value in (span.session, span.conversation):
+        if _is_session(value, response_ids):
+            return value
+    return None
+
+
+def session_candidates(span: Span) -> tuple[str, ...]:
+    """Ids under which this span may turn out to belong together with spans of other traces."""
+    values = (span.session, span.conversation, span.extra.get("resource_session"))
+    own = frozenset((span.response_id,)) if span.response_id else frozenset()
+    return tuple(dict.fromkeys(value for value in values if value and _is_session(value, own)))
+
+
+def known_sessions(forest: Forest) -> list[str | None]:
+    """The session of each span by index; None where its trace carries no id."""
+    spans = forest.spans
+    response_ids = frozenset(span.response_id for span in spans if span.response_id)
+    own = [_own(span, response_ids) for span in spans]
+    found: list[str | None] = []
+    for index in range(len(spans)):
+        best = own[index]
+        for ancestor in forest.ancestors(index):
+            best = own[ancestor] or best
+        found.append(best)
+    _fill_from_trace(forest, found)
+    _fill_from_links(forest, found)
+    for index, span in enumerate(spans):
+        if found[index] is None:
+            found[index] = span.extra.get("resource_session")
+    return found
+
+
+def _fill_from_trace(forest: Forest, found: list[str | None]) -> None:
+    """Spans whose root has no id take the one that most spans of their trace have."""
+    by_trace: dict[bytes, Counter[str]] = {}
+    for span, session in zip(forest.spans, found, strict=True):
+        if session is not None:
+            by_trace.setdefault(span.trace_id, Counter())[session] += 1
+    for index, span in enumerate(forest.spans):
+        counts = by_trace.get(span.trace_id)
+        if found[index] is None and counts:
+            found[index] = min(counts, key=lambda session: (-counts[session], session))
+
+
+def _fill_from_links(forest: Forest, found: list[str | None]) -> None:
+    """A root that only links to where it came from belongs to that session, with all below it."""
+    for index in forest.by_start():
+        if found[index] is not None:
+            continue
+        parent = forest.parent[index]
+        if parent >= 0:
+            found[index] = found[parent]
+            continue
+        span = forest.spans[index]
+        for trace_id, span_id in span.links:
+            linked = forest.find(span.tenant, trace_id, span_id)
+            if linked >= 0 and found[linked] is not None:
+                found[index] = found[linked]
+                break
+
+
+def resolve_sessions(operations: Sequence[Operation]) -> None:
+    """Fills `session`, `session_known`, `user` and `agent` of operations that were counted.
+
+    Views of one call share what any of them knows: an SDK that traces itself makes a trace of its
+    own without session, which belongs where the framework's view of the call is.
+    """
+    forest = Forest([operation.span for operation in operations])
+    sessions = known_sessions(forest)
+    by_key = {operation.span.span_key: index for index, operation in enumerate(operations)}
+    _share_among_views(operations, by_key, sessions)
+    for index, operation in enumerate(operations):
+        session = sessions[index]
+        operation.session_known = session is not None
+        operation.session = session or _FALLBACK + operation.span.trace_id.hex()
+        operation.user = _nearest_user(forest, index)
+    _share_fallback(operations, by_key)
+
+
+def _share_among_views(
+    operations: Sequence[Operation], by_key: dict[int, int], sessions: list[str | None]
+) -> None:
+    for index, operation in enumerate(operations):
+        head = by_key.get(operation.same_as) if operation.same_as is not None else None
+        if head is not None and head != index and sessions[head] is None:
+            sessions[head] = sessions[index]
+    for index, operation in enumerate(operations):
+        head = by_key.get(operation.same_as) if operation.same_as is not None else None
+        if head is not None and sessions[head] is not None:
+            sessions[index] = sessions[head]
+
+
+def _share_fallback(operations: Sequence[Operation], by_key: dict[int, int]) -> None:
+    """Without any id, a further view still goes where the view that counts is."""
+    for operation in operations:
+        if operation.same_as is not None and not operation.session_known:
+            head = by_key.get(operation.same_as)
+            if head is not None:
+                operation.session = operations[head].session
+
+
+def _nearest_user(forest: Forest, index: int) -> str | None:
+    if forest.spans[index].user:
+        return forest.spans[index].user
+    for ancestor in forest.ancestors(index):
+        if forest.spans[ancestor].user:
+            return forest.spans[ancestor].user
+    return None

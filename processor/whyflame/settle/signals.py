@@ -1,0 +1,63 @@
+"""Spans and log events of one producer report the same operations: one signal counts a session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whyflame.model import Kind
+from whyflame.settle.sessions import known_sessions
+from whyflame.settle.views import CALLS, is_call
+
+if TYPE_CHECKING:
+    from whyflame.settle.ledger import Ledger
+
+__all__ = ["choose_signals"]
+
+EVENTS_FIRST = frozenset({"gemini_cli", "qwen_code"})
+"""Dialects whose events are complete while their spans lack figures and results."""
+
+_COUNTED = (Kind.LLM, Kind.EMBED, Kind.TOOL, Kind.CONTROL)
+
+
+def choose_signals(ledger: Ledger) -> None:
+    """Drops what counts from the other signal, per dialect and session."""
+    _join_described_spans(ledger)
+    groups: dict[tuple[str, str, str], dict[str, list[int]]] = {}
+    sessions = known_sessions(ledger.forest)
+    for index, span in enumerate(ledger.spans):
+        if ledger.is_open(index) and span.kind in _COUNTED:
+            session = sessions[index] or f"{span.service}\0{span.instance or ''}"
+            group = groups.setdefault((span.tenant, span.dialect, session), {})
+            group.setdefault(span.signal, []).append(index)
+    for (_, dialect, _), group in groups.items():
+        events, spans = group.get("log", []), group.get("span", [])
+        if events and spans:
+            _drop_other(ledger, dialect, events, spans)
+
+
+def _drop_other(ledger: Ledger, dialect: str, events: list[int], spans: list[int]) -> None:
+    if dialect in EVENTS_FIRST:
+        kinds = {ledger.spans[index].kind for index in events}
+        for index in spans:
+            if ledger.spans[index].kind in kinds:
+                ledger.drop(index, "other_signal")
+    elif any(ledger.spans[index].has_usage for index in spans):
+        for index in events:
+            ledger.drop(index, "other_signal")
+
+
+def _join_described_spans(ledger: Ledger) -> None:
+    """An event that describes the span it was written in (same ids) adds figures, not a call."""
+    described: dict[tuple[str, bytes, bytes | None, str], int] = {}
+    for index in ledger.forest.by_start():
+        span = ledger.spans[index]
+        if span.signal != "log" or not is_call(span) or not ledger.is_open(index):
+            continue
+        parent = ledger.forest.parent[index]
+        if parent >= 0 and ledger.spans[parent].kind in CALLS and ledger.is_open(parent):
+            ledger.merge(parent, index, "other_signal")
+        elif span.parent_id is not None and parent < 0:
+            key = (span.tenant, span.trace_id, span.parent_id, span.dialect)
+            first = described.setdefault(key, index)
+            if first != index and span.dialect == "genai":
+                ledger.merge(first, index, "other_signal")

@@ -1,0 +1,152 @@
+"""Views of one call inside one trace: wrappers around a call, wrappers around a tool, double agents."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from whyflame.model import Kind, Status
+
+if TYPE_CHECKING:
+    from whyflame.model import Span
+    from whyflame.settle.ledger import Ledger
+
+__all__ = [
+    "CALLS",
+    "drop_stubs",
+    "is_call",
+    "merge_nested_agents",
+    "merge_nested_calls",
+    "merge_nested_tools",
+    "same_tool",
+]
+
+CALLS = (Kind.LLM, Kind.EMBED)
+_SEPARATORS = re.compile(r"[^0-9a-z]+")
+
+
+def is_call(span: Span) -> bool:
+    """True for model and embedding calls."""
+    return span.kind in CALLS
+
+
+def drop_stubs(ledger: Ledger) -> None:
+    """A model span without usage, response or error made no call (a request being prepared)."""
+    for index, span in enumerate(ledger.spans):
+        if not is_call(span) or not ledger.is_open(index):
+            continue
+        if not (span.has_usage or span.answered or span.status is Status.ERROR):
+            ledger.drop(index, "no_response")
+
+
+def merge_nested_calls(ledger: Ledger) -> None:
+    """An LLM span with LLM spans below it, reached without passing a tool or agent, wraps them.
+
+    One span below: two views of one call. Several: the outer one frames several calls.
+    """
+    forest, spans = ledger.forest, ledger.spans
+    inner_of: dict[int, list[int]] = {}
+    for index in forest.by_start():
+        if not ledger.is_open(index) or not is_call(spans[index]):
+            continue
+        kind = spans[index].kind
+
+        def is_outer(other: int, kind: Kind = kind) -> bool:
+            return spans[other].kind is kind and ledger.is_open(other)
+
+        outer = forest.nearest(index, is_outer, lambda other: _is_transparent(ledger, other))
+        if outer >= 0:
+            inner_of.setdefault(outer, []).append(index)
+    depth = {outer: sum(1 for _ in forest.ancestors(outer)) for outer in inner_of}
+    for outer in sorted(inner_of, key=lambda index: (-depth[index], index)):
+        inner = inner_of[outer]
+        if len(inner) == 1:
+            ledger.merge(outer, inner[0], "same_call")
+        elif any(spans[index].has_usage for index in inner) or not spans[outer].has_usage:
+            ledger.drop(outer, "wrapper")
+        else:
+            for index in inner:
+                ledger.merge(outer, index, "same_call")
+
+
+def _is_transparent(ledger: Ledger, index: int) -> bool:
+    """Spans that a call may be seen through: everything but tools and agents."""
+    return ledger.spans[index].kind not in (Kind.TOOL, Kind.AGENT, Kind.CONTROL)
+
+
+def tool_words(name: str | None) -> tuple[str, ...]:
+    """A tool's name in comparable words: "Plugin-search_docs" -> ("plugin", "search", "docs")."""
+    if not name:
+        return ()
+    return tuple(word for word in _SEPARATORS.split(name.lower()) if word)
+
+
+def same_tool(left: str | None, right: str | None) -> bool:
+    """True when one name is the other, perhaps with a plug-in or server name in front."""
+    a, b = tool_words(left), tool_words(right)
+    if not a or not b:
+        return False
+    short, long = sorted((a, b), key=len)
+    return long[-len(short) :] == short
+
+
+def merge_nested_tools(ledger: Ledger) -> None:
+    """Nested spans of one tool run (framework, MCP client, MCP server, execution) are one."""
+    forest, spans = ledger.forest, ledger.spans
+    for index in _top_down(ledger):
+        span = spans[index]
+        if span.kind is not Kind.TOOL or not ledger.is_open(index):
+            continue
+        outer = forest.nearest(
+            index,
+            lambda other: spans[other].kind is Kind.TOOL,
+            lambda other: spans[other].kind in (Kind.OTHER, Kind.PROMPT),
+        )
+        if outer < 0:
+            continue
+        head = ledger.head[outer]
+        if ledger.why[head] is None and _is_same_run(ledger, head, outer, index):
+            ledger.merge(head, index, "same_call")
+
+
+def _is_same_run(ledger: Ledger, head: int, outer: int, inner: int) -> bool:
+    """Equal call ids, or equal names without ids that contradict; nameless spans only add detail."""
+    spans = ledger.spans
+    calls = {spans[view].call_id for view in ledger.views_of(head)} - {None}
+    if spans[inner].call_id is not None and calls:
+        return spans[inner].call_id in calls
+    if spans[inner].tool is None:
+        return outer == ledger.forest.parent[inner] or spans[inner].scope == spans[outer].scope
+    names = [spans[view].tool for view in ledger.views_of(head) if spans[view].tool]
+    return not names or any(same_tool(name, spans[inner].tool) for name in names)
+
+
+def merge_nested_agents(ledger: Ledger) -> None:
+    """Two nested spans of one agent run (invoke_agent and workflow) are one run."""
+    forest, spans = ledger.forest, ledger.spans
+    for index in _top_down(ledger):
+        span = spans[index]
+        if span.kind is not Kind.AGENT or not ledger.is_open(index):
+            continue
+        outer = forest.nearest(
+            index,
+            lambda other: spans[other].kind is Kind.AGENT,
+            lambda other: spans[other].kind in (Kind.OTHER, Kind.PROMPT),
+        )
+        if outer < 0:
+            continue
+        head = ledger.head[outer]
+        if span.agent is None or span.agent == spans[head].agent:
+            ledger.merge(head, index, "wrapper")
+
+
+def _top_down(ledger: Ledger) -> list[int]:
+    """Parents before children."""
+    forest = ledger.forest
+    order: list[int] = []
+    pending = [index for index in reversed(forest.by_start()) if forest.parent[index] < 0]
+    while pending:
+        index = pending.pop()
+        order.append(index)
+        pending.extend(reversed(forest.children[index]))
+    return order
