@@ -198,6 +198,57 @@ STAGE_FAILURES = _counter(
 STORE_BYTES = _gauge("store_bytes", "Size of the database file and its log.")
 
 
+# --- export ---------------------------------------------------------------------------------------
+EXPORT_OPERATIONS = _counter(
+    "export_operations_total", "Operations that went into payloads.", "exporter"
+)
+EXPORT_REPLACED = _counter(
+    "export_replaced_operations_total",
+    "Operations not exported, since another view of the same call had been exported before.",
+    "exporter",
+)
+EXPORT_PAYLOADS = _counter(
+    "export_payloads_total",
+    "Answers by outcome (sent, split, rate_limited, paused, failed, dead).",
+    "exporter",
+    "outcome",
+)
+EXPORT_DEAD = _counter(
+    "export_dead_letters_total", "Payloads given up, by reason.", "exporter", "reason"
+)
+EXPORT_LATE = _counter(
+    "export_late_total",
+    "Profiles too old for the backend, by what was done (drop, restamp, push, refused).",
+    "exporter",
+    "policy",
+)
+EXPORT_OVERFLOWED = _counter(
+    "export_overflowed_series_total",
+    "Times a series lost labels because there were too many series.",
+    "exporter",
+)
+EXPORT_SENT_BYTES = _counter(
+    "export_sent_bytes_total", "Bytes of delivered profiles before compression.", "exporter"
+)
+EXPORT_SEND_SECONDS = _histogram("export_send_seconds", "One attempt to deliver.", "exporter")
+EXPORT_WAITING = _gauge("export_waiting_payloads", "Payloads not delivered yet.", "exporter")
+EXPORT_WAITING_BYTES = _gauge(
+    "export_waiting_bytes", "Their bytes before compression.", "exporter"
+)
+EXPORT_PAUSED = _gauge(
+    "export_paused", "1 while an exporter waits for a person (401, 403, 404, 405).", "exporter"
+)
+EXPORT_WINDOW_SECONDS = _gauge(
+    "export_window_seconds", "Width of the windows made now.", "exporter"
+)
+EXPORT_DRIFT_OPERATIONS = _gauge(
+    "export_drift_operations", "Exported operations that are under another path now.", "exporter"
+)
+EXPORT_DRIFT_TOKENS = _gauge("export_drift_tokens", "Tokens of these operations.", "exporter")
+EXPORT_DUPLICATES = _gauge(
+    "exported_duplicates", "Exported operations that were found not to count later.", "exporter"
+)
+
 # --- exposition -----------------------------------------------------------------------------------
 def use_directory(directory: Path) -> None:
     """Share metrics between processes through files in `directory`.

@@ -20,7 +20,7 @@ from whyflame.config.units import parse_address, parse_bytes, parse_duration
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["load", "parse"]
+__all__ = ["load", "parse", "read_options"]
 
 _SECRET_KEY = re.compile(
     r"(^|[_-])(password|passwd|secret|token|api[_-]?key|authorization|credentials?)$", re.IGNORECASE
@@ -62,6 +62,20 @@ def parse(
         ConfigError: An unknown key or a wrong value.
     """
     return _parse(mapping, Place(source), environment)
+
+
+def read_options(cls: type[Any], mapping: Mapping[str, Any], source: str) -> Any:
+    """A settings dataclass of an extension, such as an exporter, from the mapping users wrote.
+
+    Args:
+        cls: Dataclass whose fields are declared with `setting` or `section`.
+        mapping: Keys and values; references are resolved already.
+        source: What errors call the mapping, such as `exporters.pyroscope`.
+
+    Raises:
+        ConfigError: An unknown key or a wrong value.
+    """
+    return _read_block(cls, mapping, Place(source))
 
 
 def _parse(content: object, place: Place, environment: Mapping[str, str] | None) -> Config:

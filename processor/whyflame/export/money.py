@@ -1,0 +1,61 @@
+"""Whole micro-USD out of exact nano-USD, so that nothing is lost over time.
+
+Backends store integers, and a call may cost less than one micro-USD. Each series owes (or is owed)
+less than one micro-USD, its carry; the carries of all series together are kept between 0 and one
+micro-USD too, so the sum over all series is the true sum, rounded down.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["NANO_PER_MICRO", "CostRounder", "spread"]
+
+NANO_PER_MICRO = 1000
+
+
+class CostRounder:
+    """Rounds the cost of series after series.
+
+    Args:
+        carries: (tenant, series) -> nano-USD not pushed yet; negative when too much was.
+    """
+
+    def __init__(self, carries: dict[tuple[str, str], int]) -> None:
+        self._carries = dict(carries)
+        self._owed = sum(carries.values())
+        self.changed: dict[tuple[str, str], int] = {}
+
+    def round(self, key: tuple[str, str], nano: Sequence[int]) -> list[int]:
+        """Micro-USD for every stack of a series; their sum is within one micro-USD of the cost."""
+        total = sum(nano)
+        due = self._carries.get(key, 0) + total
+        micro, rest = divmod(due, NANO_PER_MICRO) if total > 0 else (0, due)
+        micro, rest = (0, due) if micro < 0 else (micro, rest)
+        if self._owed + total - micro * NANO_PER_MICRO >= NANO_PER_MICRO and rest > 0 and total:
+            micro, rest = micro + 1, rest - NANO_PER_MICRO
+        self._owed += total - micro * NANO_PER_MICRO
+        self._carries[key] = self.changed[key] = rest
+        return spread(nano, micro)
+
+
+def spread(nano: Sequence[int], micro: int) -> list[int]:
+    """Integers that add up to `micro`, as near as possible to `nano` / 1000 (largest remainder)."""
+    shares = [value // NANO_PER_MICRO for value in nano]
+    missing = micro - sum(shares)
+    paying = [index for index, value in enumerate(nano) if value > 0]
+    order = sorted(paying, key=lambda index: (-(nano[index] % NANO_PER_MICRO), index))
+    while missing > 0 and order:
+        for index in order[:missing]:
+            shares[index] += 1
+        missing -= min(missing, len(order))
+    for index in reversed(order):
+        if missing >= 0:
+            break
+        if shares[index]:
+            shares[index] -= 1
+            missing += 1
+    return shares

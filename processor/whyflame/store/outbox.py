@@ -1,0 +1,423 @@
+"""The outbox tables: what was exported, what waits for delivery, and how delivery ended.
+
+`take` marks operations as exported and stores the payloads made of them in one transaction, so a
+crash leaves both or neither. `outbox_done` is append-only: an id has at most one final state, and
+a payload is open until it has one. Payloads are deleted once delivered; marks stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from whyflame.fold.names import Role
+from whyflame.model import FIELDS
+from whyflame.store.duck import append, transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from whyflame.fold.measures import Measure
+    from whyflame.fold.projection import Column
+    from whyflame.store.duck import Store
+
+__all__ = [
+    "Batch",
+    "BatchQuery",
+    "Built",
+    "Drift",
+    "NewRow",
+    "OpenRow",
+    "Outbox",
+    "Taken",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchQuery:
+    """Which operations to take and how to group them.
+
+    Attributes:
+        exporter: Name of the configured exporter.
+        series: Fields that become labels. frames: Fields that become frames.
+        measures: What is summed.
+        after_generation: Generations up to this one were taken before.
+        max_operations: About how many operations one batch takes.
+        window_ns: Width of a window. closed_ns: End of the newest window that may be used;
+            operations that end later are put into it.
+    """
+
+    exporter: str
+    series: tuple[Column, ...]
+    frames: tuple[Column, ...]
+    measures: tuple[Measure, ...]
+    after_generation: int
+    max_operations: int
+    window_ns: int
+    closed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Grouped operations, handed to the caller of `take` inside the transaction.
+
+    Attributes:
+        rows: A row per group: tenant, series ids, window end, frame ids, values.
+        first_id: Outbox id of the first new payload; the others follow.
+        carries: (tenant, series) -> nano-USD owed to that series.
+    """
+
+    rows: Sequence[Sequence[Any]]
+    first_id: int
+    carries: dict[tuple[str, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A payload to be put into the outbox."""
+
+    id: int
+    tenant: str
+    series: str
+    time_ns: int
+    size: int
+    samples: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What the caller made of a batch: payloads, and the carries that changed."""
+
+    rows: list[NewRow]
+    carries: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRow:
+    """A payload that waits, without its bytes."""
+
+    id: int
+    tenant: str
+    series: str
+    time_ns: int
+    size: int
+    samples: int
+    created_ns: int
+    attempted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one `take` did.
+
+    Attributes:
+        rows: New payloads. generation: Pass as `after_generation` next time.
+        operations: Operations marked as exported.
+        replaced: Of these, how many stand for a view that had been exported before, and went
+            into no payload. complete: False when more operations wait.
+    """
+
+    rows: tuple[OpenRow, ...]
+    generation: int
+    operations: int
+    replaced: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Exported operations that would be exported differently today.
+
+    Attributes:
+        exported: Operations exported. moved: Now under another path.
+        duplicates: Now found not to count. moved_tokens, duplicate_tokens: Their tokens.
+    """
+
+    exported: int
+    moved: int
+    moved_tokens: int
+    duplicates: int
+    duplicate_tokens: int
+
+
+class Outbox:
+    """Reads and writes the outbox tables; used by one thread.
+
+    Args:
+        store: The open store.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._cursor = store.cursor()
+
+    def take(self, query: BatchQuery, now_ns: int, build: Callable[[Batch], Built]) -> Taken:
+        """Mark new operations as exported and store what `build` makes of them, all or nothing.
+
+        Args:
+            query: Which operations, and how they are grouped.
+            now_ns: Written as time of creation.
+            build: Turns groups into payloads; must not use this outbox.
+        """
+        upto, complete = self._next_generation(query)
+        if upto <= query.after_generation:
+            return Taken((), query.after_generation, 0, 0, complete=True)
+        with transaction(self._cursor):
+            self._choose(query, upto)
+            replaced = self._mark_replaced(query.exporter)
+            batch = Batch(self._group(query), self._next_id(), self._carries(query.exporter))
+            built = build(batch) if batch.rows else Built([])
+            operations = self._mark(query.exporter, batch.first_id)
+            self._write(query.exporter, batch.first_id, built.rows, now_ns)
+            self._write_carries(query.exporter, batch.first_id, built.carries, now_ns)
+        rows = tuple(_open_row(row, now_ns) for row in built.rows)
+        return Taken(rows, upto, operations + replaced, replaced, complete=complete)
+
+    def _next_generation(self, query: BatchQuery) -> tuple[int, bool]:
+        """The last generation of the next batch, and whether it is the newest."""
+        rows = self._cursor.execute(
+            "SELECT generation, sum(rows) OVER (ORDER BY generation) FROM (SELECT generation, "
+            "count(*) AS rows FROM settled WHERE generation > ? AND counted GROUP BY generation) "
+            "ORDER BY generation",
+            [query.after_generation],
+        ).fetchall()
+        upto = query.after_generation
+        for generation, rows_so_far in rows:
+            if rows_so_far > query.max_operations and upto > query.after_generation:
+                return upto, False
+            upto = generation
+        return upto, True
+
+    def _choose(self, query: BatchQuery, upto: int) -> None:
+        """Newest counted operations of these generations without an export mark, as a table."""
+        keys = [*query.series, *query.frames]
+        columns = [f"{_key(column)} AS k{number}" for number, column in enumerate(keys)]
+        values = [f"{measure.expression} AS v{n}" for n, measure in enumerate(query.measures)]
+        parameters = [column.field for column in keys if column.role is Role.TEXT]
+        sql = (
+            "CREATE OR REPLACE TEMP TABLE export_batch AS "
+            "SELECT s.span_key, s.generation, s.tenant, s.path_id, "
+            "coalesce(s.end_ns, s.start_ns, ?) AS placed_ns, "
+            f"{', '.join([*columns, *values])} "
+            "FROM settled s JOIN current_generation g USING (trace_key, generation) "
+            "WHERE s.generation > ? AND s.generation <= ? AND s.counted"
+        )
+        self._cursor.execute(sql, [query.closed_ns - 1, *parameters, query.after_generation, upto])
+        self._cursor.execute(
+            "DELETE FROM export_batch WHERE span_key IN (SELECT span_key FROM exported "
+            "WHERE exporter = ? AND span_key BETWEEN (SELECT min(span_key) FROM export_batch) "
+            "AND (SELECT max(span_key) FROM export_batch))",
+            [query.exporter],
+        )
+
+    def _mark_replaced(self, exporter: str) -> int:
+        """Mark, without exporting, operations another view of which was exported before."""
+        self._cursor.execute(
+            "CREATE OR REPLACE TEMP TABLE export_replaced AS "
+            "WITH RECURSIVE older AS ("
+            "  SELECT r.span_key, r.by_span_key AS now_key FROM superseded r"
+            "  WHERE r.by_span_key IN (SELECT span_key FROM export_batch) "
+            "  UNION "
+            "  SELECT r.span_key, o.now_key FROM superseded r JOIN older o"
+            "  ON r.by_span_key = o.span_key"
+            "), views AS ("
+            "  SELECT span_key, now_key FROM older UNION ALL "
+            "  SELECT s.span_key, s.same_as FROM settled_now s"
+            "  WHERE NOT s.counted AND s.same_as IN (SELECT span_key FROM export_batch)"
+            ") SELECT DISTINCT v.now_key AS span_key FROM views v JOIN exported e"
+            "  ON e.exporter = ? AND e.span_key = v.span_key",
+            [exporter],
+        )
+        row = self._cursor.execute(
+            "INSERT INTO exported SELECT ?, span_key, generation, path_id, NULL "
+            "FROM export_batch WHERE span_key IN (SELECT span_key FROM export_replaced)",
+            [exporter],
+        ).fetchone()
+        self._cursor.execute(
+            "DELETE FROM export_batch WHERE span_key IN (SELECT span_key FROM export_replaced)"
+        )
+        return int(row[0]) if row else 0
+
+    def _group(self, query: BatchQuery) -> list[tuple[Any, ...]]:
+        series, count = len(query.series), len(query.series) + len(query.frames)
+        keys = [f"k{number}" for number in range(count)]
+        sums = [f"coalesce(sum(v{n}), 0)::BIGINT" for n in range(len(query.measures))]
+        selected = [
+            "tenant",
+            *keys[:series],
+            "least((placed_ns // ? + 1) * ?, ?) AS window_end",
+            *keys[series:],
+            *sums,
+        ]
+        return self._cursor.execute(
+            f"SELECT {', '.join(selected)} FROM export_batch GROUP BY ALL",
+            [query.window_ns, query.window_ns, query.closed_ns],
+        ).fetchall()
+
+    def _mark(self, exporter: str, batch: int) -> int:
+        row = self._cursor.execute(
+            "INSERT INTO exported SELECT ?, span_key, generation, path_id, ? FROM export_batch",
+            [exporter, batch],
+        ).fetchone()
+        return int(row[0]) if row else 0
+
+    def _next_id(self) -> int:
+        row = self._cursor.execute(
+            "SELECT 1 + greatest((SELECT coalesce(max(id), 0) FROM outbox), "
+            "(SELECT coalesce(max(id), 0) FROM outbox_done))"
+        ).fetchone()
+        return int(row[0]) if row else 1
+
+    def _carries(self, exporter: str) -> dict[tuple[str, str], int]:
+        rows = self._cursor.execute(
+            "SELECT tenant, series, remainder FROM carry WHERE exporter = ?", [exporter]
+        ).fetchall()
+        return {(tenant, series): remainder for tenant, series, remainder in rows}
+
+    def _write(self, exporter: str, batch: int, rows: Sequence[NewRow], now_ns: int) -> None:
+        append(
+            self._cursor,
+            "outbox",
+            [
+                (
+                    row.id, exporter, batch, row.tenant, row.series, row.time_ns, row.size,
+                    row.samples, row.payload, now_ns,
+                )
+                for row in rows
+            ],
+        )  # fmt: skip
+
+    def _write_carries(
+        self, exporter: str, batch: int, carries: dict[tuple[str, str], int], now_ns: int
+    ) -> None:
+        if not carries:
+            return
+        self._cursor.execute(
+            "DELETE FROM carry WHERE exporter = ? AND (tenant, series) IN "
+            "(SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]))",
+            [exporter, [tenant for tenant, _ in carries], [series for _, series in carries]],
+        )
+        append(
+            self._cursor,
+            "carry",
+            [(exporter, *key, remainder, batch, now_ns) for key, remainder in carries.items()],
+        )
+
+    def known_series(self, exporter: str, since_ns: int) -> set[tuple[str, str]]:
+        """(tenant, series) that got a payload since then."""
+        rows = self._cursor.execute(
+            "SELECT tenant, series FROM carry WHERE exporter = ? AND updated_ns >= ?",
+            [exporter, since_ns],
+        ).fetchall()
+        return set(rows)
+
+    def open_rows(self, exporter: str) -> list[OpenRow]:
+        """Payloads that wait, oldest first."""
+        rows = self._cursor.execute(
+            "SELECT id, tenant, series, time_ns, size, samples, created_ns, "
+            "id IN (SELECT id FROM outbox_done WHERE state = 'attempted') "
+            "FROM outbox WHERE exporter = ? AND id NOT IN "
+            "(SELECT id FROM outbox_done WHERE state <> 'attempted') ORDER BY id",
+            [exporter],
+        ).fetchall()
+        return [OpenRow(*row) for row in rows]
+
+    def payloads(self, ids: Iterable[int]) -> dict[int, bytes]:
+        """Bytes of payloads by id."""
+        rows = self._cursor.execute(
+            "SELECT id, payload FROM outbox WHERE id IN (SELECT unnest(?::BIGINT[]))", [list(ids)]
+        ).fetchall()
+        return {identifier: bytes(payload) for identifier, payload in rows}
+
+    def finish(self, exporter: str, states: Sequence[tuple[int, str, str]], now_ns: int) -> None:
+        """Record (id, state, reason) for payloads, in one transaction."""
+        with transaction(self._cursor):
+            self._finish(exporter, states, now_ns)
+
+    def _finish(self, exporter: str, states: Sequence[tuple[int, str, str]], now_ns: int) -> None:
+        append(
+            self._cursor,
+            "outbox_done",
+            [(identifier, exporter, state, reason, now_ns) for identifier, state, reason in states],
+        )
+
+    def replace(
+        self,
+        exporter: str,
+        old: OpenRow,
+        state: str,
+        make: Callable[[int], list[NewRow]],
+        now_ns: int,
+    ) -> list[OpenRow]:
+        """Close a payload and put others in its place (`split`, `restamped`, `retried`).
+
+        Args:
+            exporter: Whose payload.
+            old: The payload.
+            state: Its final state.
+            make: From the first free id to the new payloads.
+            now_ns: Written as time; the new payloads keep the age of the old one.
+        """
+        with transaction(self._cursor):
+            rows = make(self._next_id())
+            self._write(exporter, rows[0].id if rows else 0, rows, old.created_ns)
+            self._finish(exporter, [(old.id, state, "")], now_ns)
+        return [_open_row(row, old.created_ns) for row in rows]
+
+    def prune(self, exporter: str, max_dead_bytes: int, now_ns: int) -> int:
+        """Delete delivered payloads; give up the oldest dead letters above the bound.
+
+        Returns:
+            How many dead letters were given up.
+        """
+        evicted = self._cursor.execute(
+            "SELECT id FROM (SELECT id, sum(octet_length(payload)) OVER (ORDER BY id DESC) AS bytes "
+            "FROM outbox WHERE exporter = ? AND id IN "
+            "(SELECT id FROM outbox_done WHERE state = 'dead') AND id NOT IN "
+            "(SELECT id FROM outbox_done WHERE state IN ('dropped', 'retried'))) WHERE bytes > ?",
+            [exporter, max_dead_bytes],
+        ).fetchall()
+        with transaction(self._cursor):
+            self._finish(exporter, [(row[0], "dropped", "evicted") for row in evicted], now_ns)
+            self._cursor.execute(
+                "DELETE FROM outbox WHERE exporter = ? AND id IN (SELECT id FROM outbox_done "
+                "WHERE state NOT IN ('dead', 'attempted'))",
+                [exporter],
+            )
+            # The newest entry stays: the next id is counted from it.
+            self._cursor.execute(
+                "DELETE FROM outbox_done WHERE exporter = ? AND done_ns < ? "
+                "AND id NOT IN (SELECT id FROM outbox) "
+                "AND id < (SELECT max(id) FROM outbox_done)",
+                [exporter, now_ns - _KEEP_DONE_NS],
+            )
+        return len(evicted)
+
+    def drift(self, exporter: str) -> Drift:
+        """How much of what was exported would be exported differently today."""
+        tokens = "+".join(f"coalesce(s.{part}, 0)" for part in _TOKEN_PARTS)
+        row = self._cursor.execute(
+            "SELECT count(*), count(*) FILTER (s.counted AND s.path_id <> e.path_id), "
+            f"coalesce(sum({tokens}) FILTER (s.counted AND s.path_id <> e.path_id), 0)::BIGINT, "
+            "count(*) FILTER (NOT s.counted), "
+            f"coalesce(sum({tokens}) FILTER (NOT s.counted), 0)::BIGINT "
+            "FROM exported e LEFT JOIN settled_now s USING (span_key) "
+            "WHERE e.exporter = ? AND e.batch IS NOT NULL",
+            [exporter],
+        ).fetchone()
+        return Drift(*row) if row else Drift(0, 0, 0, 0, 0)
+
+
+_TOKEN_PARTS = ("input_uncached", "cache_read", "cache_write", "output_visible", "reasoning")
+_KEEP_DONE_NS = 24 * 3600 * 1_000_000_000
+
+
+def _key(column: Column) -> str:
+    """A column without NULL, since the unknown is -1 or empty for whoever reads ids."""
+    if column.role is Role.TEXT:
+        return "coalesce(s.extra[?], '')"
+    return f"coalesce(s.{FIELDS[column.field].column}, -1)"
+
+
+def _open_row(row: NewRow, created_ns: int) -> OpenRow:
+    return OpenRow(row.id, row.tenant, row.series, row.time_ns, row.size, row.samples, created_ns)
