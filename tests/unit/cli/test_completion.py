@@ -1,0 +1,88 @@
+"""`whyflame completion`: what the scripts offer."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+
+import pytest
+
+from whyflame.cli.completion import SHELLS, completion_script
+
+
+@pytest.fixture
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="whyflame")
+    parser.add_argument("--version", action="version", version="1")
+    commands = parser.add_subparsers()
+    totals = commands.add_parser("totals", help="exact sums, it's true")
+    totals.add_argument("--format", choices=("table", "json"))
+    totals.add_argument("-o", "--output")
+    config = commands.add_parser("config", help="check").add_subparsers()
+    config.add_parser("check", help="read FILE").add_argument("file")
+    config.add_parser("default")
+    commands.add_parser("completion").add_argument("shell", choices=SHELLS)
+    return parser
+
+
+def complete(parser: argparse.ArgumentParser, line: str) -> list[str]:
+    """What bash offers at the end of a line."""
+    words = " ".join(f"'{word}'" for word in line.split(" "))
+    script = completion_script(parser, "bash") + (
+        f"COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); _whyflame\n"
+        'printf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script], capture_output=True, text=True, check=True, cwd="/"
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("whyflame ", ["totals", "config", "completion", "-h", "--help", "--version"]),
+        ("whyflame to", ["totals"]),
+        ("whyflame totals --", ["--help", "--format", "--output"]),
+        ("whyflame totals --format ", ["table", "json"]),
+        ("whyflame totals --format json --o", ["--output"]),
+        ("whyflame config ", ["check", "default", "-h", "--help"]),
+        ("whyflame config d", ["default"]),
+        ("whyflame completion f", ["fish"]),
+    ],
+)
+def test_bash_offers_commands_options_and_choices(
+    parser: argparse.ArgumentParser, line: str, offered: list[str]
+) -> None:
+    assert complete(parser, line) == offered
+
+
+def test_bash_offers_files_where_no_word_fits(parser: argparse.ArgumentParser) -> None:
+    assert "etc" in complete(parser, "whyflame config check et")
+    assert "etc" in complete(parser, "whyflame totals -o et")
+
+
+def test_zsh_uses_the_tables_of_bash(parser: argparse.ArgumentParser) -> None:
+    script = completion_script(parser, "zsh")
+    assert "bashcompinit" in script
+    assert script.endswith(completion_script(parser, "bash"))
+
+
+def test_fish_is_told_each_command_and_option(parser: argparse.ArgumentParser) -> None:
+    lines = completion_script(parser, "fish").splitlines()
+    commands = "not __fish_seen_subcommand_from totals config completion"
+    assert (
+        f"complete -c whyflame -f -n '{commands}' -a totals -d 'exact sums, it\\'s true'" in lines
+    )
+    below = "__fish_seen_subcommand_from totals"
+    assert f"complete -c whyflame -n '{below}' -l format -r -f -a 'table json' -d ''" in lines
+    assert f"complete -c whyflame -n '{below}' -s o -l output -r -d ''" in lines
+
+
+@pytest.mark.parametrize("shell", [shell for shell in SHELLS if shutil.which(shell)])
+def test_the_script_is_valid_in_its_shell(parser: argparse.ArgumentParser, shell: str) -> None:
+    script = completion_script(parser, shell)
+    done = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
