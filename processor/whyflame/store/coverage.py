@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whyflame.model import TOKEN_PARTS
 from whyflame.store.totals import NO_USAGE, code_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import duckdb
 
     from whyflame.fold.where import Fragment
@@ -43,13 +46,7 @@ def coverage(store: Store, condition: Fragment) -> dict[str, Any]:
         "unpriced_calls": counted[2],
         "sessions": counted[3],
         "sessions_without_id": counted[4],
-        "by_dialect": [
-            {"dialect": value(d), "scope": scope, "version": version, "operations": n}
-            for d, scope, version, n in rows(
-                f"SELECT o.dialect, s.scope, s.scope_version, count(*) FROM {base} o "
-                "JOIN spans s USING (span_key) WHERE o.counted GROUP BY ALL ORDER BY 4 DESC, 2, 3, 1"
-            )
-        ],
+        "by_dialect": _producers(store, rows, base),
         "not_counted": {
             value(why): n
             for why, n in rows(
@@ -91,3 +88,36 @@ def _counters(cursor: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
     ).fetchall():
         found.setdefault(name, {})[label] = amount
     return found
+
+
+def _producers(
+    store: Store, rows: Callable[[str], list[tuple[Any, ...]]], base: str
+) -> list[dict[str, Any]]:
+    """What each instrumentation reports, and what it leaves out."""
+    llm = code_of(store, "llm")
+    keys = (
+        "operations",
+        "llm_calls",
+        "calls_without_usage",
+        "without_session",
+        "calls_without_text",
+    )
+    no_usage = " AND ".join(f"o.{part} IS NULL" for part in TOKEN_PARTS)
+    return [
+        {
+            "dialect": store.strings.value(dialect),
+            "scope": scope,
+            "version": version,
+            **dict(zip(keys, counts, strict=True)),
+        }
+        for dialect, scope, version, *counts in rows(
+            "SELECT o.dialect, s.scope, s.scope_version, count(*), "
+            f"count(*) FILTER (o.kind = {llm}), "
+            f"count(*) FILTER (o.kind = {llm} AND {no_usage}), "
+            "count(*) FILTER (NOT o.session_known), "
+            f"count(*) FILTER (o.kind = {llm} AND s.prompt_sha256 IS NULL "
+            "AND coalesce(s.output_bytes, 0) = 0) "
+            f"FROM {base} o JOIN spans s USING (span_key) WHERE o.counted "
+            "GROUP BY ALL ORDER BY 4 DESC, 2, 3, 1"
+        )
+    ]

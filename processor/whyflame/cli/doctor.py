@@ -1,0 +1,43 @@
+"""`whyflame doctor`: what the telemetry leaves out, and which setting mends it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from whyflame.cli.target import add_filters, add_target, chosen_filter, questions
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers: Any) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "doctor", help="what your instrumentation does not report, and how to mend it"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    add_filters(parser)
+    add_target(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask for coverage and explain it."""
+    from whyflame.serve.advice import advise
+
+    with questions(args) as asked:
+        coverage = asked.totals((), chosen_filter(args))["coverage"]
+    findings = advise(coverage)
+    if args.format == "json":
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+        return 0
+    print(f"{coverage['operations']:,} operations in {coverage['sessions']:,} sessions")
+    if not findings:
+        print("Nothing is missing: every call reports its tokens, session and text.")
+    for finding in findings:
+        print(f"\n{finding.who or 'all producers'}: {finding.what}\n  -> {finding.mend}")
+    return 0
