@@ -1,1 +1,7 @@
-"""Text to bounded features, through the redactor; the text itself is forgotten."""
+"""Content: text seen while indexing becomes bounded features and evidence, then is forgotten."""
+
+from whyflame.content.evidence import evidence
+from whyflame.content.features import Features, decode, extract
+from whyflame.content.redact import redact
+
+__all__ = ["Features", "decode", "evidence", "extract", "redact"]

@@ -1,0 +1,273 @@
+"""Content of one span as bounded, versioned bytes: a fixed record, then a few kept words.
+
+The record is numpy-readable (`RECORD`), so that a segmenter reads a million of them by joining
+bytes. It holds lengths, cue bits, an activity, hashed targets and two hashed bags of words. The
+tail holds the words that may become names, all through `plain_words`; mode `excerpt` adds redacted
+excerpts; mode `none` leaves everything but lengths empty.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from struct import Struct
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from whyflame.content.activity import CODES, activity_of_command, activity_of_tool
+from whyflame.content.redact import redact
+from whyflame.content.words import BAG_BITS, bag_of, clause_words, lead_of, plain_words, split_words
+
+if TYPE_CHECKING:
+    from whyflame.model import Content, Span
+
+__all__ = ["RECORD_BYTES", "VERSION", "Features", "decode", "extract"]
+
+VERSION = 1
+PROMPT_CHARS, TEXT_CHARS = 400, 200
+EXCERPT_CHARS = (1800, 600, 600, 200)
+_RECORD = Struct("<BBBBIIIBBBBBBH4I32s32s")
+RECORD_BYTES = _RECORD.size  # 104
+_BAG_BYTES = BAG_BITS // 8
+_BAG_MASK = (1 << BAG_BITS) - 1
+_SAID, _ASKED, _DID, _TOUCHED, _STEM_CHARS = 7, 9, 3, 3, 24
+HAS_PROMPT, HAS_RESPONSE, HAS_ARGUMENTS, HAS_RESULT, HAS_PLAN = 1, 2, 4, 8, 16
+_FIELD, _ITEM = "\x1f", " "
+
+_COMMAND_KEY = re.compile(r'"(?:command|cmd|script|code)"\s*:\s*"((?:[^"\\]|\\.)*)')
+_OPERATION = re.compile(r'^\s*\{\s*"(?:command|action)"\s*:\s*"([a-z_]+)"')
+_PATH = re.compile(r"[\w.~-]*/[\w./~-]+|\b\w[\w-]*\.[a-z]\w{0,5}\b")
+_VALUES = re.compile(r':\s*"?([#\w][\w.@-]{2,})')
+_STEM = re.compile(r"[a-zA-Z][a-zA-Z_-]+")
+_EDITOR = {"view": "inspect", "create": "create", "str_replace": "edit", "insert": "edit"}
+_SHELL = CODES["run"]
+
+
+@dataclass(slots=True)
+class Features:
+    """Decoded features of one span.
+
+    Attributes:
+        flags: Which texts were seen (HAS_*).
+        activity: Code of `whyflame.content.activity.ACTIVITIES`.
+        lead: Class of the first verb said (`vocabulary.LEADS`).
+        said_cues, result_cues, asked_cues: Cue bits of what was said (else asked), of the result,
+            of the prompt.
+        sizes: Bit lengths of the four texts' sizes in bytes.
+        user_messages: User messages in the input, capped; 0 when unseen.
+        targets: Hashes of file stems or argument values.
+        text_bag, argument_bag: Hashed bags of words, 256 bits each.
+        said, asked, did, touched, planned: Kept words: of the response, of the prompt, of the
+            command, file stems, of the plan item in progress.
+        excerpts: Redacted prompt, response, arguments, result (mode `excerpt` only).
+    """
+
+    flags: int = 0
+    activity: int = 0
+    lead: int = 0
+    said_cues: int = 0
+    result_cues: int = 0
+    asked_cues: int = 0
+    sizes: tuple[int, int, int, int] = (0, 0, 0, 0)
+    user_messages: int = 0
+    plan_done: int = 0
+    targets: tuple[int, int, int, int] = (0, 0, 0, 0)
+    text_bag: int = 0
+    argument_bag: int = 0
+    said: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    did: tuple[str, ...] = ()
+    touched: tuple[str, ...] = ()
+    planned: tuple[str, ...] = ()
+    excerpts: tuple[str, str, str, str] = ("", "", "", "")
+
+
+def extract(span: Span, mode: str) -> bytes | None:
+    """Features of the span's content; None when it carries none.
+
+    Args:
+        span: Read by its dialect; `span.content` is looked at, nothing is changed.
+        mode: "features", "excerpt" (redacted excerpts too) or "none" (lengths only).
+    """
+    content = span.content
+    if content is None:
+        return None
+    if mode == "none":
+        return _pack_sizes(content, activity_of_tool(span.tool or ""))
+    response, prompt = content.response, content.prompt
+    bag, lead, said = _read_text(response[:TEXT_CHARS]) if response else (0, 0, "")
+    asked, prompt_bag = "", 0
+    if prompt:
+        prompt_bag, prompt_lead, asked = _read_prompt(prompt[:PROMPT_CHARS])
+        if not response:
+            bag, lead = prompt_bag, prompt_lead
+    activity, argument_bag, targets, did = _read_arguments(
+        span.tool or "", content.arguments[:TEXT_CHARS] if content.arguments else ""
+    )
+    result_cues = bag_of(split_words(content.result[:TEXT_CHARS])) if content.result else 0
+    planned, plan_done = _read_plan(content) if content.plan else ("", 0)
+    record = _RECORD.pack(
+        VERSION,
+        _flags(content),
+        activity,
+        lead,
+        bag >> BAG_BITS,
+        result_cues >> BAG_BITS,
+        prompt_bag >> BAG_BITS,
+        *_sizes(content),
+        min(content.user_messages or 0, 255),
+        min(plan_done, 255),
+        0,
+        *targets,
+        (bag & _BAG_MASK).to_bytes(_BAG_BYTES, "little"),
+        (argument_bag & _BAG_MASK).to_bytes(_BAG_BYTES, "little"),
+    )
+    tail = f"{said}{_FIELD}{asked}{_FIELD}{did}{_FIELD}{planned}"
+    if mode == "excerpt":
+        tail += _FIELD + _FIELD.join(_excerpts(content))
+    return record + tail.encode("utf-8", "replace")
+
+
+def decode(features: bytes) -> Features:
+    """The features in `features`; what a newer version added is ignored.
+
+    Raises:
+        ValueError: Not features of a known version.
+    """
+    if len(features) < RECORD_BYTES or not 0 < features[0] <= VERSION:
+        raise ValueError(f"not features of version 1..{VERSION}: {features[:4]!r}")
+    raw = _RECORD.unpack_from(features)
+    said, asked, did, touched, planned, excerpts = decode_words(features)
+    return Features(
+        flags=raw[1],
+        activity=raw[2],
+        lead=raw[3],
+        said_cues=raw[4],
+        result_cues=raw[5],
+        asked_cues=raw[6],
+        sizes=raw[7:11],
+        user_messages=raw[11],
+        plan_done=raw[12],
+        targets=raw[14:18],
+        text_bag=int.from_bytes(raw[18], "little"),
+        argument_bag=int.from_bytes(raw[19], "little"),
+        said=said,
+        asked=asked,
+        did=did,
+        touched=touched,
+        planned=planned,
+        excerpts=excerpts,
+    )
+
+
+_Words = tuple[str, ...]
+
+
+def decode_words(
+    features: bytes,
+) -> tuple[_Words, _Words, _Words, _Words, _Words, tuple[str, str, str, str]]:
+    """Only the tail: said, asked, did, touched, planned words and the excerpts."""
+    fields = features[RECORD_BYTES:].decode("utf-8", "replace").split(_FIELD)
+    fields += [""] * (9 - len(fields))
+    said, asked, did, touched, planned = (tuple(field.split()) for field in fields[:5])
+    return said, asked, did, touched, planned, (fields[5], fields[6], fields[7], fields[8])
+
+
+def _read_text(text: str) -> tuple[int, int, str]:
+    """Bag with cues, lead class and kept words of something said."""
+    said = clause_words(text, _SAID)
+    return bag_of(split_words(text)), lead_of(said), _ITEM.join(said)
+
+
+@lru_cache(maxsize=2048)
+def _read_prompt(text: str) -> tuple[int, int, str]:
+    """Like `_read_text` for a prompt; cached because every call of a turn repeats it."""
+    asked = clause_words(text, _ASKED) if not text.isascii() else _prompt_words(text)
+    return bag_of(split_words(text)), lead_of(asked), _ITEM.join(asked)
+
+
+def _prompt_words(text: str) -> list[str]:
+    words = plain_words(text.split(None, 48)[:48], _ASKED + 6)
+    lead = next((i for i, word in enumerate(words) if lead_of([word])), 0)
+    return words[min(lead, 6) :][:_ASKED]
+
+
+def _read_arguments(tool: str, text: str) -> tuple[int, int, tuple[int, ...], str]:
+    """Activity, bag, target hashes and kept words of a tool call."""
+    activity = activity_of_tool(tool)
+    if not text:
+        return activity, 0, (0, 0, 0, 0), _FIELD
+    did: list[str] = []
+    if text[0] == "{":
+        if operation := _OPERATION.match(text):
+            activity = CODES.get(_EDITOR.get(operation[1], ""), activity)
+        if activity == _SHELL and (command := _COMMAND_KEY.search(text)):
+            activity, did = activity_of_command(command[1].replace("\\n", "\n"))
+    elif activity == _SHELL:
+        activity, did = activity_of_command(text)
+    found = _PATH.findall(text)[:6]
+    stems = [path.rstrip("/").rpartition("/")[2].split(".", 1)[0] for path in found]
+    touched = [stem.lower() for stem in stems if _STEM.fullmatch(stem) and len(stem) <= _STEM_CHARS]
+    targets = [crc32(stem.encode()) or 1 for stem in dict.fromkeys(filter(None, stems))]
+    if not targets and text[0] == "{":
+        targets = [crc32(value.encode()) or 1 for value in _VALUES.findall(text)[:4]]
+    bag = bag_of(split_words(text))
+    kept = _ITEM.join(did[:_DID]) + _FIELD + _ITEM.join(_plain_stems(touched)[:_TOUCHED])
+    return activity, bag, (*targets[:4], 0, 0, 0, 0)[:4], kept
+
+
+def _plain_stems(stems: list[str]) -> list[str]:
+    """Words of file stems, longest-lived first, without names of people."""
+    words: dict[str, None] = {}
+    for stem in stems:
+        for word in plain_words(stem.replace("_", " ").replace("-", " ").split(), 3):
+            words[word] = None
+    return list(words)
+
+
+def _read_plan(content: Content) -> tuple[str, int]:
+    """Kept words of the item in progress, and how many items are done."""
+    done = sum(1 for _, status in content.plan if status in ("completed", "done"))
+    for text, status in content.plan:
+        if status in ("in_progress", "doing", "active"):
+            return _ITEM.join(plain_words(text[:TEXT_CHARS].split(), _SAID)), done
+    return "", done
+
+
+def _flags(content: Content) -> int:
+    return (
+        (HAS_PROMPT if content.prompt else 0)
+        | (HAS_RESPONSE if content.response else 0)
+        | (HAS_ARGUMENTS if content.arguments else 0)
+        | (HAS_RESULT if content.result else 0)
+        | (HAS_PLAN if content.plan else 0)
+    )
+
+
+def _sizes(content: Content) -> tuple[int, int, int, int]:
+    return (
+        _size(content.prompt_bytes, content.prompt),
+        _size(content.response_bytes, content.response),
+        _size(content.arguments_bytes, content.arguments),
+        _size(content.result_bytes, content.result),
+    )
+
+
+def _size(known: int | None, text: str | None) -> int:
+    return min((known if known is not None else len(text or "")).bit_length(), 63)
+
+
+def _pack_sizes(content: Content, activity: int) -> bytes:
+    empty = bytes(_BAG_BYTES)
+    return _RECORD.pack(
+        VERSION, 0, activity, 0, 0, 0, 0, *_sizes(content), 0, 0, 0, 0, 0, 0, 0, empty, empty
+    )
+
+
+def _excerpts(content: Content) -> list[str]:
+    texts = (content.prompt, content.response, content.arguments, content.result)
+    return [
+        redact((text or "")[:limit]).replace(_FIELD, " ")
+        for text, limit in zip(texts, EXCERPT_CHARS, strict=True)
+    ]

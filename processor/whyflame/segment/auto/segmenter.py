@@ -1,0 +1,143 @@
+"""`auto`: plan items and topics first, then boundary scores, nested and named. No model needed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whyflame.content.activity import ACTIVITIES
+from whyflame.content.features import RECORD_BYTES, decode_words
+from whyflame.segment.auto.cuts import expected_cuts
+from whyflame.segment.auto.gaps import describe_gaps
+from whyflame.segment.auto.nesting import nest
+from whyflame.segment.auto.table import read_steps
+from whyflame.segment.auto.topics import topic_cuts
+from whyflame.segment.auto.weights import load_heads
+from whyflame.segment.names import Namer, load_tables
+from whyflame.segment.segmenter import Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from whyflame.config import SegmentConfig
+    from whyflame.segment.auto.table import StepTable
+    from whyflame.segment.lane import Lane
+
+__all__ = ["AutoSegmenter"]
+
+_BATCH_STEPS = 16_384
+_USUAL_GRANULARITY = 5.0
+_OUTER_SHARE = 1.1
+_INNER_SHARE = 0.5
+_INNER_MIN_STEPS = 9
+_MIN_PLAN_ITEMS = 2
+
+
+class AutoSegmenter:
+    """The default segmenter.
+
+    Args:
+        config: `granularity` scales how fine intervals are; `names_file` adds to the tables.
+    """
+
+    name = "auto"
+
+    def __init__(self, config: SegmentConfig) -> None:
+        self.namer = Namer(load_tables(config.names_file))
+        self._scale = _USUAL_GRANULARITY / max(config.granularity, 1.0)
+
+    def segment(self, lane: Lane) -> Sequence[Mark]:
+        """Marks of one lane."""
+        return self.segment_many([lane])[0]
+
+    def segment_many(self, lanes: Sequence[Lane]) -> list[list[Mark]]:
+        """Marks of many lanes: the same as one by one, scored together."""
+        marks: list[list[Mark]] = []
+        batch: list[Lane] = []
+        steps = 0
+        for lane in lanes:
+            if batch and steps + len(lane.steps) > _BATCH_STEPS:
+                marks += self._segment_batch(batch)
+                batch, steps = [], 0
+            batch.append(lane)
+            steps += len(lane.steps)
+        return marks + self._segment_batch(batch)
+
+    def _segment_batch(self, lanes: Sequence[Lane]) -> list[list[Mark]]:
+        table = read_steps(lanes)
+        if not len(table.lane):
+            return [[] for _ in lanes]
+        blocks = describe_gaps(table)
+        heads = load_heads()
+        outer, inner = heads["outer"].score(blocks), heads["inner"].score(blocks)
+        marks = []
+        for number, lane in enumerate(lanes):
+            begin, end = table.starts[number], table.starts[number + 1]
+            levels = self._levels(lane, table, outer[begin:end], inner[begin:end], number)
+            marks.append(self._name(lane, levels, table.activity[begin:end]))
+        return marks
+
+    def _levels(
+        self,
+        lane: Lane,
+        table: StepTable,
+        outer: NDArray[np.float32],
+        inner: NDArray[np.float32],
+        number: int,
+    ) -> list[list[int]]:
+        """Cut sets, coarse to fine; each is read inside the intervals of those before it."""
+        begin, end = table.starts[number], table.starts[number + 1]
+        topics = topic_cuts(table.model["text"][begin:end], table.arguments[begin:end])
+        tasks = expected_cuts(outer, _OUTER_SHARE * self._scale)
+        items = _plan_cuts(lane) if table.plan[begin:end].any() else []
+        levels = [cuts for cuts in (topics, items) if cuts]
+        levels.append(tasks)
+        stages = _stages(tasks, inner, _INNER_SHARE * self._scale)
+        if stages:
+            levels.append(stages)
+        return levels
+
+    def _name(self, lane: Lane, levels: list[list[int]], activity: NDArray[np.uint8]) -> list[Mark]:
+        if not lane.steps:
+            return []
+        topics = self.namer.topics(lane)
+
+        def candidates(start: int, end: int) -> list[str]:
+            kinds = np.bincount(activity[start:end], minlength=len(ACTIVITIES))
+            verb, objects = self.namer.name(lane.steps[start:end], int(kinds.argmax()), topics)
+            return self.namer.candidates(verb, objects)
+
+        return [
+            Mark(step, path)
+            for step, path in nest(self.namer.root(lane), len(lane.steps), levels, candidates)
+        ]
+
+
+def _plan_cuts(lane: Lane) -> list[int]:
+    """Steps where the plan item in progress changes; empty for fewer than two items."""
+    cuts: list[int] = []
+    current: tuple[str, ...] = ()
+    items = set()
+    for position, step in enumerate(lane.steps):
+        for call in step.calls:
+            if call.features and len(call.features) > RECORD_BYTES:
+                planned = decode_words(call.features)[4]
+                if planned and planned != current:
+                    current = planned
+                    items.add(planned)
+                    cuts.append(position)
+    return cuts if len(items) >= _MIN_PLAN_ITEMS else []
+
+
+def _stages(tasks: list[int], inner: NDArray[np.float32], share: float) -> list[int]:
+    """Finer cuts inside long tasks."""
+    stages: list[int] = []
+    edges = [0, *tasks, len(inner)]
+    for start, end in pairwise(edges):
+        if end - start >= _INNER_MIN_STEPS:
+            stages += [start + cut for cut in expected_cuts(inner[start:end], share)]
+    return stages

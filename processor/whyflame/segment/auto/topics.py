@@ -1,0 +1,82 @@
+"""Changes of topic in long lanes: TextTiling over hashed words, wide windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["topic_cuts"]
+
+MIN_STEPS = 60
+_WIDTH = 12
+_DEVIATIONS = 1.5
+_FLOOR = 0.25
+
+
+def topic_cuts(text: NDArray[np.uint64], arguments: NDArray[np.uint64]) -> list[int]:
+    """Steps where a new topic begins; empty for lanes under `MIN_STEPS` and for one topic.
+
+    Cosine of tf-idf word counts of the 12 steps on either side; a cut is a local minimum that lies
+    deep between its neighbouring peaks and low in itself.
+    """
+    steps = len(text)
+    if steps < MIN_STEPS:
+        return []
+    similarity = _similarity(text, arguments)
+    depth = _depths(similarity)
+    limit = float(depth.mean() + _DEVIATIONS * depth.std())
+    cuts: list[int] = []
+    for step in np.argsort(-depth, kind="stable"):
+        if depth[step] <= max(limit, _FLOOR):
+            break
+        near = any(abs(int(step) - cut) < _WIDTH // 2 for cut in cuts)
+        if not near and _WIDTH // 2 < step < steps - _WIDTH // 2:
+            cuts.append(int(step))
+    return sorted(cuts)
+
+
+def _similarity(text: NDArray[np.uint64], arguments: NDArray[np.uint64]) -> NDArray[np.float32]:
+    """Cosine between the windows before and from each step."""
+    bags = np.concatenate([_unpack(text), _unpack(arguments)], axis=1)
+    steps = len(bags)
+    share = bags.mean(axis=0, dtype=np.float64)
+    weight = np.log((1 + steps) / (1 + share * steps)).astype(np.float32)
+    counts = np.zeros((steps + 1, bags.shape[1]), np.int32)
+    np.cumsum(bags, axis=0, out=counts[1:], dtype=np.int32)
+    index = np.arange(steps)
+    left = (counts[index] - counts[np.maximum(index - _WIDTH, 0)]) * weight
+    right = (counts[np.minimum(index + _WIDTH, steps)] - counts[index]) * weight
+    norm = np.sqrt((left**2).sum(axis=1) * (right**2).sum(axis=1))
+    similarity = np.einsum("ij,ij->i", left, right) / np.maximum(norm, 1e-9)
+    similarity[0] = 1.0
+    return np.asarray(similarity, np.float32)
+
+
+def _unpack(bags: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    rows = np.ascontiguousarray(bags.astype("<u8")).view(np.uint8).reshape(len(bags), -1)
+    return np.unpackbits(rows, axis=1)
+
+
+def _depths(similarity: NDArray[np.float32]) -> NDArray[np.float32]:
+    """How far each local minimum lies below the peaks around it; 0 elsewhere."""
+    depth = np.zeros_like(similarity)
+    for step in range(1, len(similarity) - 1):
+        here = similarity[step]
+        if here > similarity[step - 1] or here > similarity[step + 1]:
+            continue
+        depth[step] = _climb(similarity, step, -1) + _climb(similarity, step, 1) - 2 * here
+    return depth
+
+
+def _climb(similarity: NDArray[np.float32], step: int, direction: int) -> float:
+    """The peak reached by walking uphill."""
+    peak = float(similarity[step])
+    position = step + direction
+    while 0 <= position < len(similarity) and similarity[position] >= peak:
+        peak = float(similarity[position])
+        position += direction
+    return peak

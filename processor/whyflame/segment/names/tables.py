@@ -1,0 +1,87 @@
+"""The tables names are made from: verbs, object aliases, words that say nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from whyflame.errors import ConfigError
+
+__all__ = ["NameTables", "load_tables"]
+
+
+@dataclass(frozen=True)
+class NameTables:
+    """Look-ups of the namer.
+
+    Attributes:
+        verbs: Word -> the verb names use.
+        objects: Word -> the object word names use.
+        stop: Words never used as objects.
+    """
+
+    verbs: dict[str, str]
+    objects: dict[str, str]
+    stop: frozenset[str]
+
+    def is_verb(self, word: str) -> bool:
+        """Whether a name may begin with it."""
+        return word in self.verbs
+
+
+def load_tables(names_file: str = "") -> NameTables:
+    """The shipped tables, with the team's additions on top.
+
+    Args:
+        names_file: YAML with any of `verbs`, `objects` (word used: [synonyms]) and `stop`.
+
+    Raises:
+        ConfigError: The file cannot be read or has another shape.
+    """
+    shipped = _shipped()
+    if not names_file:
+        return shipped
+    added = _read_file(names_file)
+    return NameTables(
+        verbs={**shipped.verbs, **_invert(added.get("verbs", {}), names_file)},
+        objects={**shipped.objects, **_invert(added.get("objects", {}), names_file)},
+        stop=shipped.stop | frozenset(map(str, added.get("stop", []))),
+    )
+
+
+@cache
+def _shipped() -> NameTables:
+    here = files("whyflame.segment.names")
+    verbs = yaml.safe_load(here.joinpath("verbs.yaml").read_text("utf-8"))
+    objects = yaml.safe_load(here.joinpath("objects.yaml").read_text("utf-8"))
+    return NameTables(
+        verbs=_invert(verbs, "verbs.yaml"),
+        objects=_invert(objects["aliases"], "objects.yaml"),
+        stop=frozenset(str(word) for word in objects["stop"]),
+    )
+
+
+def _read_file(names_file: str) -> dict[str, Any]:
+    try:
+        added = yaml.safe_load(Path(names_file).read_text("utf-8")) or {}
+    except (OSError, yaml.YAMLError) as error:
+        raise ConfigError(f"segment.names_file: {names_file}: {error}") from error
+    if not isinstance(added, dict) or not set(added) <= {"verbs", "objects", "stop"}:
+        raise ConfigError(f"segment.names_file: {names_file}: keys are verbs, objects and stop")
+    return added
+
+
+def _invert(table: dict[Any, Any], where: str) -> dict[str, str]:
+    """{used: [words]} -> {word: used}; the first line that has a word wins."""
+    inverted: dict[str, str] = {}
+    for used, words in table.items():
+        if not isinstance(words, list) or not str(used).isalpha():
+            raise ConfigError(f"{where}: {used!r}: expected a word and a list of words")
+        for word in (used, *words):
+            inverted.setdefault(str(word).lower(), str(used).lower())
+    return inverted

@@ -1,0 +1,54 @@
+"""Segmenters by name: the built-in ones, then entry points `whyflame.segmenters`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+from whyflame.config import SegmentConfig
+from whyflame.errors import ConfigError
+from whyflame.segment.auto.segmenter import AutoSegmenter
+from whyflame.segment.recurrence import RecurrenceSegmenter
+from whyflame.segment.rules import RulesSegmenter
+from whyflame.segment.segmenter import Segmenter
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["BUILT_IN", "load_segmenter"]
+
+ENTRY_POINTS = "whyflame.segmenters"
+
+Factory = Callable[[SegmentConfig], Segmenter]
+BUILT_IN: dict[str, Factory] = {
+    "auto": AutoSegmenter,
+    "recurrence": RecurrenceSegmenter,
+    "rules": RulesSegmenter,
+}
+
+
+def load_segmenter(config: SegmentConfig, name: str | None = None) -> Segmenter:
+    """The configured segmenter, built in or from an entry point.
+
+    Args:
+        config: The section `segment`.
+        name: Instead of the configured one.
+
+    Raises:
+        ConfigError: Unknown name (the text lists the known ones) or wrong options.
+    """
+    if name is not None:
+        config = replace(config, segmenter=name)
+    factory: Any = BUILT_IN.get(config.segmenter)
+    if factory is None:
+        third_party = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+        if config.segmenter not in third_party:
+            known = ", ".join(sorted({*BUILT_IN, *third_party}))
+            raise ConfigError(f"segment.segmenter: unknown {config.segmenter!r}; known: {known}")
+        factory = third_party[config.segmenter].load()
+    segmenter: object = factory(config)
+    if not isinstance(segmenter, Segmenter):
+        raise ConfigError(f"segment.segmenter: {config.segmenter!r} does not implement Segmenter")
+    return segmenter

@@ -1,0 +1,212 @@
+"""One run: lanes out of operations, marks for the lanes, paths back onto the operations."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from whyflame.model import Kind
+from whyflame.segment.lane import Lane, build_lanes
+from whyflame.segment.names import load_tables
+from whyflame.segment.names.namer import DEFAULT_ROOT
+from whyflame.segment.segmenter import InvalidMarks, Mark, Segmenter, validate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from whyflame.model import Operation
+
+__all__ = ["LaneMarks", "apply", "segment_lanes", "segment_run"]
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneMarks:
+    """One version of the intervals of one lane, as stored.
+
+    Attributes:
+        lane: Lane id inside the run.
+        producer: Segmenter that made the marks.
+        input_sha256: Hash of what it saw.
+        marks: Sparse marks; their paths begin with the root.
+        error: Why nothing new was made (the marks are then the previous ones, or none).
+        reused: The input has not changed since the previous version.
+    """
+
+    lane: str
+    producer: str
+    input_sha256: str
+    marks: tuple[Mark, ...] = ()
+    error: str | None = None
+    reused: bool = False
+
+    @property
+    def root(self) -> str | None:
+        """The lane's goal; None for a lane without steps."""
+        return self.marks[0].path[0] if self.marks else None
+
+
+def segment_run(
+    operations: Sequence[Operation],
+    segmenter: Segmenter,
+    previous: Mapping[str, LaneMarks] | None = None,
+) -> list[LaneMarks]:
+    """Segment every lane of one run and fill `root` and `path` of its operations.
+
+    Args:
+        operations: All operations of the run.
+        segmenter: The configured one.
+        previous: Newest stored marks by lane; equal input is not segmented again, and they stay in
+            force when the segmenter fails.
+
+    Returns:
+        Marks per lane, to be stored where neither `reused` nor `error` is set.
+    """
+    lanes = build_lanes(operations)
+    found = segment_lanes(lanes, segmenter, previous or {})
+    apply(operations, {marks.lane: marks.marks for marks in found}, lanes)
+    return found
+
+
+def segment_lanes(
+    lanes: Sequence[Lane], segmenter: Segmenter, previous: Mapping[str, LaneMarks]
+) -> list[LaneMarks]:
+    """Marks per lane; only lanes whose input changed are given to the segmenter."""
+    results: dict[str, LaneMarks] = {}
+    changed: list[tuple[Lane, str]] = []
+    for lane in lanes:
+        digest, old = lane.sha256(), previous.get(lane.name)
+        if old is not None and (old.input_sha256, old.producer) == (digest, segmenter.name):
+            results[lane.name] = LaneMarks(lane.name, old.producer, digest, old.marks, reused=True)
+        else:
+            changed.append((lane, digest))
+    for (lane, digest), marks in zip(
+        changed, _segment_many([lane for lane, _ in changed], segmenter), strict=True
+    ):
+        results[lane.name] = _checked(lane, digest, marks, segmenter, previous.get(lane.name))
+    return [results[lane.name] for lane in lanes]
+
+
+def _segment_many(lanes: list[Lane], segmenter: Segmenter) -> list[Sequence[Mark] | Exception]:
+    many: Callable[[list[Lane]], list[Sequence[Mark]]] | None = getattr(
+        segmenter, "segment_many", None
+    )
+    try:
+        if many is not None:
+            return list(many(lanes))
+        return [segmenter.segment(lane) for lane in lanes]
+    except Exception:  # noqa: BLE001 - one lane must not take the others down
+        return [_attempt(lane, segmenter) for lane in lanes]
+
+
+def _attempt(lane: Lane, segmenter: Segmenter) -> Sequence[Mark] | Exception:
+    try:
+        return segmenter.segment(lane)
+    except Exception as error:  # noqa: BLE001 - third-party code; reported, counted
+        return error
+
+
+def _checked(
+    lane: Lane,
+    digest: str,
+    marks: Sequence[Mark] | Exception,
+    segmenter: Segmenter,
+    old: LaneMarks | None,
+) -> LaneMarks:
+    """Valid marks, or the previous ones with the reason."""
+    problem: str | None = None
+    if isinstance(marks, Exception):
+        problem = f"{type(marks).__name__}: {marks}"
+    else:
+        tables: Any = getattr(getattr(segmenter, "namer", None), "tables", None) or load_tables()
+        try:
+            validate(lane, marks, tables.is_verb)
+            return LaneMarks(lane.name, segmenter.name, digest, tuple(marks))
+        except InvalidMarks as error:
+            problem = str(error)
+    kept = old.marks if old is not None else ()
+    return LaneMarks(lane.name, segmenter.name, digest, kept, error=problem)
+
+
+def apply(
+    operations: Sequence[Operation],
+    marks_by_lane: Mapping[str, Sequence[Mark]],
+    lanes: Sequence[Lane] | None = None,
+) -> None:
+    """Set `root` and `path` of every operation of one run.
+
+    The path is what lies below the run's goal. A sub-agent's lane carries its parent's path in
+    front, then its own goal. Operations outside steps belong to the lane as a whole; calls outside
+    steps belong to the step before them.
+    """
+    known = {lane.name: lane for lane in (lanes if lanes is not None else build_lanes(operations))}
+    paths = _LanePaths(known, marks_by_lane)
+    last_step: dict[str, int] = {}
+    for operation in sorted(operations, key=lambda operation: operation.seq):
+        lane, step = operation.lane, operation.step
+        operation.root = paths.root(lane)
+        if step is not None:
+            last_step[lane] = step
+        elif operation.operations:
+            step = last_step.get(lane, 0)
+        if step is not None:
+            operation.path = paths.at(lane, step)
+        elif operation.kind is Kind.PROMPT:
+            operation.path = paths.at(lane, last_step.get(lane, -1) + 1)
+        else:
+            operation.path = paths.front(lane)
+
+
+class _LanePaths:
+    """Paths of lanes, parents first, each worked out once."""
+
+    def __init__(
+        self, lanes: Mapping[str, Lane], marks_by_lane: Mapping[str, Sequence[Mark]]
+    ) -> None:
+        self._lanes = lanes
+        self._marks = marks_by_lane
+        self._fronts: dict[str, Path] = {}
+        self._steps = {name: [mark.step for mark in marks] for name, marks in marks_by_lane.items()}
+
+    def root(self, name: str) -> str:
+        """Goal of the run: of the main lane above."""
+        seen = {name}
+        lane = self._lanes.get(name)
+        while lane is not None and lane.parent is not None and lane.parent not in seen:
+            if lane.parent not in self._lanes:
+                break
+            name = lane.parent
+            seen.add(name)
+            lane = self._lanes[name]
+        return self._own_root(name)
+
+    def front(self, name: str) -> Path:
+        """What stands before the lane's own names."""
+        front = self._fronts.get(name)
+        if front is None:
+            self._fronts[name] = ()  # a lane that hangs below itself ends here
+            front = self._fronts[name] = self._find_front(name)
+        return front
+
+    def _find_front(self, name: str) -> Path:
+        lane = self._lanes.get(name)
+        if lane is None or lane.parent is None or lane.parent not in self._lanes:
+            return ()
+        above = self.at(lane.parent, lane.parent_step or 0)
+        own = self._own_root(name)
+        return above if own in (*above[-1:], DEFAULT_ROOT) else (*above, own)
+
+    def at(self, name: str, step: int) -> Path:
+        """Full path of a step, without the run's goal."""
+        marks, front = self._marks.get(name, ()), self.front(name)
+        place = bisect_right(self._steps.get(name, []), step) - 1
+        own = marks[max(place, 0)].path[1:] if marks else ()
+        if own and front and own[0] == front[-1]:
+            own = own[1:]
+        return (*front, *own) or (self._own_root(name),)
+
+    def _own_root(self, name: str) -> str:
+        marks = self._marks.get(name, ())
+        return marks[0].path[0] if marks else DEFAULT_ROOT
