@@ -6,17 +6,19 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from whyflame.app.segments import StoredSegments
 from whyflame.config import default_memory_limit
-from whyflame.dialects import dialect_settings
+from whyflame.dialects import Reader, dialect_settings
 from whyflame.export import ExportJob, build_exporters
 from whyflame.index.dead_letters import DeadLetters
 from whyflame.index.indexer import Indexer, SpanReader
 from whyflame.journal import JournalTail, Position
-from whyflame.segment import load_segmenter, segment_run
-from whyflame.settle import SettleSettings, settle
+from whyflame.segment.registry import load_segmenter
 from whyflame.settle.job import SettleJob
+from whyflame.settle.settings import settle_settings
+from whyflame.settle.settle import settle
 from whyflame.store.duck import Store
-from whyflame.store.settled import MarkRow, SettledWriter
+from whyflame.store.settled import SettledWriter
 from whyflame.store.spans import SpanWriter
 from whyflame.store.unsettled import Unsettled
 
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
 
     from whyflame.config import Config
     from whyflame.model import Operation, Span
-    from whyflame.settle.job import Segment, Settle
+    from whyflame.settle.job import Settle
 
-__all__ = ["JOURNAL", "Pipeline", "build_pipeline", "build_segment", "now_ns", "open_store"]
+__all__ = ["JOURNAL", "Pipeline", "build_pipeline", "now_ns", "open_store"]
 
 SECOND_NS = 1_000_000_000
 DATABASE = "whyflame.duckdb"
@@ -74,25 +76,25 @@ class Pipeline:
     export_job: ExportJob | None
 
 
-def build_pipeline(
-    data_dir: Path, config: Config, *, segmenter: str | None = None, exports: bool = True
-) -> Pipeline:
+def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> Pipeline:
     """Open the store and wire every stage to the next.
 
     Args:
         data_dir: Holds store, journal and dead letters.
         config: The whole configuration.
-        segmenter: Instead of the configured one.
         exports: False for commands that only fill or change the store.
 
     Raises:
         ConfigError: A stage cannot be built as configured.
         StoreError: The store cannot be opened.
     """
-    segment = build_segment(config, segmenter)
+    segmenter = load_segmenter(config.segment)
+    settle_spans = build_settle(config)
     store = open_store(data_dir, config)
     reader = SpanReader(
-        dialect_settings(config.fields), config.content, DeadLetters(data_dir / DEAD_LETTERS)
+        Reader(dialect_settings(config.fields)),
+        config.content,
+        DeadLetters(data_dir / DEAD_LETTERS),
     )
     writer = SpanWriter(store)
     positions = {name: Position(*place) for name, place in writer.positions().items()}
@@ -104,7 +106,8 @@ def build_pipeline(
     )
     unsettled = Unsettled(store, gap_ns=int(config.session.gap * SECOND_NS))
     settled = SettledWriter(store)
-    job = SettleJob(unsettled, settled, build_settle(config), segment, config.settle, now_ns)
+    segment = StoredSegments(store, segmenter)
+    job = SettleJob(unsettled, settled, settle_spans, segment, config.settle, now_ns)
     export_job = build_exporters_job(store, config) if exports and config.exporters else None
     indexer = Indexer(tail, reader, writer, unsettled.add, now_ns)
     return Pipeline(store, reader, writer, indexer, unsettled, settled, job, export_job)
@@ -116,40 +119,14 @@ def build_exporters_job(store: Store, config: Config) -> ExportJob:
 
 
 def build_settle(config: Config) -> Settle:
-    """The tree rules with their settings bound."""
-    settings = SettleSettings.from_config(config)
+    """The tree rules with their settings bound.
+
+    Raises:
+        ConfigError: The price file is wrong.
+    """
+    settings = settle_settings(config)
 
     def settle_spans(spans: Sequence[Span], earlier: Mapping[str, int]) -> list[Operation]:
         return settle(spans, settings, earlier)
 
     return settle_spans
-
-
-def build_segment(config: Config, name: str | None = None) -> Segment:
-    """Segmentation of everything one settle pass saw, run by run.
-
-    Raises:
-        ConfigError: No such segmenter.
-    """
-    segmenter = load_segmenter(config.segment, name)
-
-    def segment(operations: Sequence[Operation]) -> list[MarkRow]:
-        runs: dict[tuple[str, str, int], list[Operation]] = {}
-        for op in operations:
-            if op.counted:
-                runs.setdefault((op.span.tenant, op.session, op.run), []).append(op)
-        return [
-            MarkRow(
-                session=session,
-                run=number,
-                lane=lane.lane,
-                producer=lane.producer,
-                input_sha256=lane.input_sha256,
-                root=lane.root,
-                marks=tuple((mark.step, mark.path) for mark in lane.marks),
-            )
-            for (_, session, number), run in runs.items()
-            for lane in segment_run(run, segmenter)
-        ]
-
-    return segment

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whyflame.app.build import Pipeline, build_pipeline, build_segment, now_ns
+from whyflame.app.build import Pipeline, build_pipeline, now_ns
+from whyflame.app.segments import StoredSegments
 from whyflame.errors import NothingMatched
 from whyflame.index.indexer import Read
 from whyflame.journal import Signal
+from whyflame.segment.registry import load_segmenter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,7 +91,8 @@ def segment_in(
         return {"traces": done.traces, "operations": done.operations}
     job = pipeline.settle_job
     if segmenter is not None:
-        job = job.with_segment(build_segment(config, segmenter))
+        chosen = load_segmenter(config.segment, segmenter)
+        job = job.with_segment(StoredSegments(pipeline.store, chosen))
     traces = operations = 0
     keys = pipeline.unsettled.traces_of(session)
     if not keys:

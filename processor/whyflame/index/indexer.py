@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from whyflame import telemetry
 from whyflame.content import evidence, extract
-from whyflame.dialects import read_logs, read_traces
 from whyflame.errors import PermanentError
 from whyflame.journal import Signal
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from whyflame.config import ContentConfig
-    from whyflame.dialects import DialectSettings
+    from whyflame.dialects import Reader
     from whyflame.index.dead_letters import DeadLetters
     from whyflame.journal import Frame, JournalTail, Position
     from whyflame.model import Span
@@ -49,14 +48,12 @@ class SpanReader:
     """Requests to spans: dialect, hashed user, features; no text survives it.
 
     Args:
-        dialects: Promoted fields and other settings of the dialects.
+        dialects: Reads requests; keeps a plan for every shape of span.
         content: What may be kept of texts, by service.
         dead_letters: Where unreadable requests go.
     """
 
-    def __init__(
-        self, dialects: DialectSettings, content: ContentConfig, dead_letters: DeadLetters
-    ) -> None:
+    def __init__(self, dialects: Reader, content: ContentConfig, dead_letters: DeadLetters) -> None:
         self._dialects = dialects
         self._content = content
         self._dead_letters = dead_letters
@@ -69,9 +66,10 @@ class SpanReader:
         if signal is Signal.METRICS:
             into.counters["metric_requests", "accepted"] += 1
             return
-        read = read_traces if signal is Signal.TRACES else read_logs
+        dialects = self._dialects
+        read = dialects.read_traces if signal is Signal.TRACES else dialects.read_logs
         try:
-            spans = read(payload, tenant=tenant, received_ns=received_ns, settings=self._dialects)
+            spans = read(payload, tenant=tenant, received_ns=received_ns)
         except PermanentError as error:
             self._dead_letters.keep(signal, payload, tenant, error.reason)
             telemetry.DEAD_LETTERS.add(1, error.reason)

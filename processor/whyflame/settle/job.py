@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from whyflame import telemetry
 from whyflame.model import Operation, Span
-from whyflame.store.settled import MarkRow
+from whyflame.store.marks import MarkRow
 
 if TYPE_CHECKING:
     from whyflame.config import SettleConfig

@@ -84,8 +84,8 @@ CREATE TABLE IF NOT EXISTS generations (
     trace_key BIGINT, generation BIGINT, settled_ns BIGINT, last_span_key BIGINT
 );
 CREATE TABLE IF NOT EXISTS marks (
-    session INTEGER, run INTEGER, lane INTEGER, version BIGINT, producer VARCHAR,
-    input_sha256 VARCHAR, created_ns BIGINT, steps INTEGER[], path_ids INTEGER[], root INTEGER
+    tenant INTEGER, session INTEGER, run INTEGER, lane INTEGER, version BIGINT, producer VARCHAR,
+    input_sha256 VARCHAR, created_ns BIGINT, steps INTEGER[], path_ids INTEGER[]
 );
 CREATE TABLE IF NOT EXISTS outbox (
     id BIGINT, exporter VARCHAR, batch BIGINT, tenant VARCHAR, series VARCHAR, time_ns BIGINT,

@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whyflame.store.duck import append, transaction
+from whyflame.store.marks import mark_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whyflame.model import Operation
     from whyflame.store.duck import Store
+    from whyflame.store.marks import MarkRow
     from whyflame.store.unsettled import Group
 
-__all__ = ["MarkRow", "SettledWriter"]
+__all__ = ["SettledWriter"]
 
 NOT_AGENT_WORK = "not_agent_work"
-
-
-@dataclass(frozen=True, slots=True)
-class MarkRow:
-    """Marks of one lane as the segmenter gave them, for the `marks` table.
-
-    Attributes:
-        session, run, lane: The lane. producer: Segmenter and version.
-        input_sha256: Hash of what it saw. root: The run's goal.
-        marks: (step, path), sparse, ordered by step.
-    """
-
-    session: str
-    run: int
-    lane: str
-    producer: str
-    input_sha256: str
-    root: str | None
-    marks: tuple[tuple[int, tuple[str, ...]], ...]
 
 
 class SettledWriter:
@@ -83,7 +65,11 @@ class SettledWriter:
                     "generations",
                     [(key, generation, now_ns, last.get(key, -1)) for key in group.trace_keys],
                 )
-                append(self._cursor, "marks", [self._mark(m, generation, now_ns) for m in marks])
+                append(
+                    self._cursor,
+                    "marks",
+                    [mark_tuple(self._store, mark, generation, now_ns) for mark in marks],
+                )
                 count = self._drop(dropped)
                 strings.flush(self._cursor)
                 paths.flush(self._cursor)
@@ -122,14 +108,6 @@ class SettledWriter:
             span.start_ns, span.end_ns, op.input_uncached, op.cache_read, op.cache_write,
             op.output_visible, op.reasoning, op.cost_nanousd, op.wall_ns, op.self_ns,
             op.operations, op.errors, op.input_bytes, op.output_bytes, span.extra or None,
-        )  # fmt: skip
-
-    def _mark(self, mark: MarkRow, version: int, now_ns: int) -> tuple[Any, ...]:
-        code = self._store.strings.code
-        return (
-            code(mark.session), mark.run, code(mark.lane), version, mark.producer,
-            mark.input_sha256, now_ns, [step for step, _ in mark.marks],
-            [self._store.paths.code(path) for _, path in mark.marks], code(mark.root),
         )  # fmt: skip
 
 

@@ -12,7 +12,8 @@ from whyflame.model import Kind, Status
 from whyflame.store.ask import fold_projection
 from whyflame.store.coverage import coverage
 from whyflame.store.duck import Store
-from whyflame.store.settled import MarkRow, SettledWriter
+from whyflame.store.marks import MarkRow, newest_marks
+from whyflame.store.settled import SettledWriter
 from whyflame.store.spans import SpanWriter
 from whyflame.store.totals import totals
 from whyflame.store.unsettled import Group, Unsettled
@@ -134,13 +135,11 @@ def test_marks_are_kept_by_version(store: Store) -> None:
     made = span(1, 1, session="s")
     SpanWriter(store).append([made], {}, {})
     group = Group(spans=[made], trace_keys=[made.trace_key])
-    mark = MarkRow("s", 0, "main", "auto 1", "ab", "fix login", ((0, ("fix tests",)),))
-    SettledWriter(store).write(group, [operation(made)], [mark], T0)
-    row = (
-        store.cursor()
-        .execute(
-            "SELECT producer, input_sha256, steps, names FROM marks JOIN paths ON paths.id = path_ids[1]"
-        )
-        .fetchone()
-    )
-    assert row == ("auto 1", "ab", [0], ["fix tests"])
+    first = MarkRow("", "s", 0, "main", "auto 1", "ab", ((0, ("fix login", "fix tests")),))
+    second = MarkRow("", "s", 0, "main", "auto 2", "cd", ((0, ("fix login", "run tests")),))
+    writer = SettledWriter(store)
+    writer.write(group, [operation(made)], [first], T0)
+    writer.write(group, [operation(made)], [second], T0)
+    assert store.cursor().execute("SELECT count(*) FROM marks").fetchone() == (2,)
+    newest = newest_marks(store, store.cursor(), [("", "s"), ("", "unknown")])
+    assert newest == {("", "s", 0, "main"): second}

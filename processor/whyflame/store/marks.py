@@ -1,0 +1,77 @@
+"""Marks as segmenters gave them: appended by version, the newest of each lane in force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import duckdb
+
+    from whyflame.store.duck import Store
+
+__all__ = ["LaneName", "MarkRow", "mark_tuple", "newest_marks"]
+
+LaneName = tuple[str, str, int, str]
+"""(tenant, session, run, lane)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkRow:
+    """Marks of one lane.
+
+    Attributes:
+        tenant, session, run, lane: The lane. producer: Segmenter and version.
+        input_sha256: Hash of what it saw.
+        marks: (step, path), sparse, ordered by step; paths begin with the run's goal.
+    """
+
+    tenant: str
+    session: str
+    run: int
+    lane: str
+    producer: str
+    input_sha256: str
+    marks: tuple[tuple[int, tuple[str, ...]], ...]
+
+
+def mark_tuple(store: Store, mark: MarkRow, version: int, now_ns: int) -> tuple[Any, ...]:
+    """A row of the table `marks`; new strings and paths get ids."""
+    code = store.strings.code
+    return (
+        code(mark.tenant), code(mark.session), mark.run, code(mark.lane), version, mark.producer,
+        mark.input_sha256, now_ns, [step for step, _ in mark.marks],
+        [store.paths.code(path) for _, path in mark.marks],
+    )  # fmt: skip
+
+
+def newest_marks(
+    store: Store, cursor: duckdb.DuckDBPyConnection, sessions: Iterable[tuple[str, str]]
+) -> dict[LaneName, MarkRow]:
+    """The version in force of every lane of these (tenant, session)."""
+    wanted = [
+        (tenant, session)
+        for tenant, session in (
+            (store.strings.find(tenant), store.strings.find(session))
+            for tenant, session in sessions
+        )
+        if tenant is not None and session is not None
+    ]
+    if not wanted:
+        return {}
+    rows = cursor.execute(
+        "SELECT tenant, session, run, lane, arg_max(producer, version), "
+        "arg_max(input_sha256, version), arg_max(steps, version), arg_max(path_ids, version) "
+        "FROM marks JOIN (SELECT unnest(?::INTEGER[]) AS tenant, unnest(?::INTEGER[]) AS session) "
+        "USING (tenant, session) GROUP BY tenant, session, run, lane",
+        [[tenant for tenant, _ in wanted], [session for _, session in wanted]],
+    ).fetchall()
+    value, path = store.strings.value, store.paths.value
+    found = {}
+    for tenant, session, run, lane, producer, digest, steps, path_ids in rows:
+        name = (value(tenant), value(session), run, value(lane))
+        marks = tuple((step, path(number)) for step, number in zip(steps, path_ids, strict=True))
+        found[name] = MarkRow(*name, producer, digest, marks)
+    return found
