@@ -1,7 +1,7 @@
 # whyflame: `make demo` shows it, `make test` checks it. Both set up what they need in .venv.
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types contracts dependencies spelling wheel unit integration \
-        pytest chart-tools fix docs requirements clean
+        pytest chart-tools image-test fix docs requirements clean
 
 BIN := .venv/bin
 QUIET := scripts/quiet
@@ -66,6 +66,9 @@ pytest: .venv/dev chart-tools
 	@$(QUIET) -l tests $(BIN)/coverage run -m pytest -q tests
 	@$(BIN)/coverage combine -q
 	@$(QUIET) coverage $(BIN)/coverage report
+
+image-test:  ## build the container image and run it (root, buildah, debootstrap)
+	@scripts/image-test
 
 fix: .venv/dev  ## format, and mend what the linter can
 	@$(BIN)/ruff format -q .
