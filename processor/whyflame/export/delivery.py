@@ -39,6 +39,8 @@ _PAUSE_NS = 60 * SECOND_NS
 # After so many failures in a row only one payload at a time asks whether the server is back.
 _DOUBTFUL = 3
 _LATE = "late"
+_HOPELESS_ATTEMPTS = 6
+_HOPELESS_BYTES = 256 << 10
 
 
 @dataclass(slots=True)
@@ -93,6 +95,10 @@ class Delivery:
     def waiting(self) -> int:
         """Payloads that have no final state."""
         return len(self._waiting) + len(self._flying)
+
+    def ready_ns(self) -> int | None:
+        """When the next payload may be sent; None when none waits."""
+        return max(self._waiting[0][0], self._resume_ns) if self._waiting else None
 
     def expected_seconds(self) -> float:
         """How long everything that waits takes, at the pace of late."""
@@ -250,6 +256,9 @@ class Delivery:
                 self._bury(row, error.reason, outcomes)
             case RateLimitedError():
                 self._limited += 1
+                if self._is_hopeless(row):
+                    self._split(row, outcomes, now_ns)
+                    return
                 self._hold(row, error, self._backoff.wait_ns(self._limited), now_ns)
             case PausedError():
                 self._pause(row, error, now_ns)

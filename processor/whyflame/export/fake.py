@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from whyflame.export.protocol import Payload
 
-__all__ = ["MemoryExporter"]
+__all__ = ["InlineExecutor", "MemoryExporter"]
 
 
 class MemoryExporter:
@@ -62,3 +63,23 @@ class MemoryExporter:
     def close(self, deadline_seconds: float) -> None:  # noqa: ARG002 - nothing to wait for
         """Count the close."""
         self.closed += 1
+
+
+class InlineExecutor(Executor):
+    """Runs every call at once in the caller's thread, so that tests have one order of events.
+
+    Args:
+        workers: As for a pool of threads; means nothing here.
+    """
+
+    def __init__(self, workers: int = 1) -> None:
+        self.workers = workers
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call `fn` now and return its result as a finished future."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the future carries it
+            future.set_exception(error)
+        return future

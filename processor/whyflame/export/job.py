@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
 from random import Random
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
@@ -41,21 +41,24 @@ class ExportJob:
         clock_ns: Now, in nanoseconds since the epoch.
         executor: Makes the threads that send; called with how many are wanted.
         random: For the jitter of waiting times.
+        pause: Waits for so many seconds, between sends that the rate does not allow yet.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the seams that tests need
         self,
         store: Store,
         exporters: Sequence[BoundExporter],
         clock_ns: Callable[[], int],
         executor: Callable[[int], Executor] = ThreadPoolExecutor,
         random: Random | None = None,
+        pause: Callable[[float], None] = sleep,
     ) -> None:
         self._store = store
         self._exporters = exporters
         self._clock_ns = clock_ns
         self._make_executor = executor
         self._random = random or Random()  # noqa: S311 - jitter is no secret
+        self._pause = pause
         self._channels: list[_Channel] = []
 
     def start(self) -> None:
@@ -71,11 +74,11 @@ class ExportJob:
                 _Channel(bound, self._store, executor, self._random, self._clock_ns())
             )
 
-    def tick(self, patience_seconds: float = 0.5) -> bool:
+    def tick(self, patience_seconds: float = 2.0) -> bool:
         """Fold what is new, then deliver.
 
         Args:
-            patience_seconds: How long to wait for answers before coming back.
+            patience_seconds: How long to go on sending and waiting for answers.
 
         Returns:
             True when payloads still wait.
@@ -117,10 +120,23 @@ class ExportJob:
             moved = [channel.delivery.pump(self._clock_ns()) for channel in self._channels]
             left = end - monotonic()
             flying = [future for channel in self._channels for future in channel.delivery.flying]
-            if left <= 0 or not (flying or any(moved)):
+            if left <= 0:
                 return
             if flying:
                 wait(flying, timeout=left, return_when=FIRST_COMPLETED)
+            elif not any(moved):
+                idle = self._seconds_until_ready()
+                if idle is None or idle > left:
+                    return
+                self._pause(idle)
+
+    def _seconds_until_ready(self) -> float | None:
+        """When the next payload may be sent; None when none waits."""
+        ready = [channel.delivery.ready_ns() for channel in self._channels]
+        moments = [moment for moment in ready if moment is not None]
+        if not moments:
+            return None
+        return max(0.001, (min(moments) - self._clock_ns()) / SECOND_NS)
 
 
 class _Channel:

@@ -57,7 +57,7 @@ class ExportSettings:
     )
     max_window: float = setting(960.0, "largest window", "duration", minimum=15)
     interval: float = setting(
-        5.0, "how often new operations are looked for at the smallest window", "duration"
+        2.0, "how often new operations are looked for at the smallest window", "duration"
     )
     in_flight: int = setting(4, "payloads sent at the same time", minimum=1, maximum=64)
     bytes_per_second: int = setting(

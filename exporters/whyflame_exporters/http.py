@@ -1,0 +1,290 @@
+"""One HTTP endpoint: kept-alive connections, credentials, TLS, and what each status means."""
+
+from __future__ import annotations
+
+import base64
+import re
+import ssl
+import threading
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urlsplit
+
+from whyflame.config import read_secret
+from whyflame.config.fields import section, setting
+from whyflame.errors import ConfigError, PermanentError
+from whyflame.export import (
+    LateError,
+    PausedError,
+    RateLimitedError,
+    TooLargeError,
+    UnavailableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["BasicAuth", "Endpoint", "EndpointOptions", "TlsOptions", "answer_error"]
+
+_MAX_ANSWER_BYTES = 64 << 10
+_MAX_QUOTED = 300
+
+
+@dataclass(frozen=True, slots=True)
+class BasicAuth:
+    """User and password; Grafana Cloud: stack id and token."""
+
+    username: str = setting("", "user name")
+    password_file: str = setting("", "file with the password", "secret_file")
+    password: str = setting("", "the password, as ${env:NAME}")
+
+
+@dataclass(frozen=True, slots=True)
+class TlsOptions:
+    """How the server proves who it is, and we to it."""
+
+    ca_file: str = setting("", "PEM certificates to trust instead of the system's", "file")
+    cert_file: str = setting("", "PEM certificate to show to the server", "file")
+    key_file: str = setting("", "PEM key of that certificate", "file")
+    skip_verify: bool = setting(default=False, doc="accept any certificate; for tests only")
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointOptions:
+    """Where to send and as whom; shared by exporters that speak HTTP."""
+
+    url: str = setting("", "http:// or https:// address of the server")
+    timeout: float = setting(
+        10.0, "longest wait for an answer; a push may take seconds", "duration", minimum=0.1
+    )
+    basic_auth: BasicAuth = section(BasicAuth, "user and password")
+    bearer_token_file: str = setting("", "file with a bearer token", "secret_file")
+    headers: dict[str, str] = setting({}, "further request headers")
+    tls: TlsOptions = section(TlsOptions, "TLS of https addresses")
+
+
+class Endpoint:
+    """POSTs to one server from several threads, a kept-alive connection for each.
+
+    Redirects are not followed: the credentials would go along.
+
+    Args:
+        name: Name of the exporter block, for error messages.
+        options: Where and as whom.
+
+    Raises:
+        ConfigError: The address is no address, or credentials contradict each other.
+    """
+
+    def __init__(self, name: str, options: EndpointOptions) -> None:
+        self._name = name
+        self._options = options
+        self._url = _parse_url(name, options.url)
+        self._ssl: ssl.SSLContext | None = None
+        self._local = threading.local()
+        self._open: set[HTTPConnection] = set()
+        self._lock = threading.Lock()
+        _check_credentials(name, options)
+
+    def start(self) -> None:
+        """Read certificates; nothing is sent.
+
+        Raises:
+            ConfigError: A file is missing or unusable.
+        """
+        self._headers()
+        if self._url.scheme == "https":
+            self._ssl = self._make_ssl()
+
+    def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """One request and its answer.
+
+        Raises:
+            UnavailableError: No answer came; the server may have acted on the request.
+        """
+        sent = {**self._headers(), **headers}
+        target = self._url.path.rstrip("/") + path
+        # A kept-alive connection may have been closed by the server meanwhile: then once more.
+        while True:
+            connection, is_new = self._connection()
+            try:
+                connection.request("POST", target, body, sent)
+                return _read(connection.getresponse())
+            except (OSError, HTTPException) as error:
+                self._drop(connection)
+                if is_new or isinstance(error, TimeoutError):
+                    raise UnavailableError(
+                        f"{self._url.netloc}: {type(error).__name__}: {error}"
+                    ) from error
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self._lock:
+            for connection in self._open:
+                connection.close()
+            self._open.clear()
+
+    def _headers(self) -> dict[str, str]:
+        """Credentials are read anew for every request, so that a changed file takes effect."""
+        options = self._options
+        headers = dict(options.headers)
+        if options.bearer_token_file:
+            headers["Authorization"] = f"Bearer {read_secret(options.bearer_token_file)}"
+        elif options.basic_auth.username:
+            basic = options.basic_auth
+            password = read_secret(basic.password_file) if basic.password_file else basic.password
+            token = base64.b64encode(f"{basic.username}:{password}".encode()).decode()
+            headers["Authorization"] = f"Basic {token}"
+        return headers
+
+    def _connection(self) -> tuple[HTTPConnection, bool]:
+        """This thread's connection, and whether it is a new one."""
+        known: HTTPConnection | None = getattr(self._local, "connection", None)
+        if known is not None:
+            return known, False
+        host, port = self._url.hostname or "", self._url.port
+        timeout = self._options.timeout
+        if self._url.scheme == "https":
+            connection: HTTPConnection = HTTPSConnection(
+                host, port, timeout=timeout, context=self._ssl
+            )
+        else:
+            connection = HTTPConnection(host, port, timeout=timeout)
+        with self._lock:
+            self._open.add(connection)
+        self._local.connection = connection
+        return connection, True
+
+    def _drop(self, connection: HTTPConnection) -> None:
+        connection.close()
+        self._local.connection = None
+        with self._lock:
+            self._open.discard(connection)
+
+    def _make_ssl(self) -> ssl.SSLContext:
+        tls = self._options.tls
+        try:
+            context = ssl.create_default_context(cafile=tls.ca_file or None)
+            if tls.cert_file:
+                context.load_cert_chain(tls.cert_file, tls.key_file or None)
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigError(f"exporters.{self._name}: tls: {error}") from error
+        if tls.skip_verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Status, headers (lower case) and the beginning of the body."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+def _read(response: HTTPResponse) -> Answer:
+    body = response.read(_MAX_ANSWER_BYTES)
+    response.read()
+    return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, body)
+
+
+def _parse_url(name: str, url: str) -> SplitResult:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
+        raise ConfigError(
+            f'exporters.{name}: url: expected an address such as "http://pyroscope:4040", '
+            f"got {url!r}"
+        )
+    if parts.username or parts.password:
+        raise ConfigError(f"exporters.{name}: url: credentials belong into basic_auth")
+    return parts
+
+
+def _check_credentials(name: str, options: EndpointOptions) -> None:
+    basic = options.basic_auth
+    if options.bearer_token_file and basic.username:
+        raise ConfigError(f"exporters.{name}: bearer_token_file and basic_auth exclude each other")
+    if basic.username and not (basic.password_file or basic.password):
+        raise ConfigError(f"exporters.{name}: basic_auth: password_file is missing")
+    if bool(options.tls.cert_file) != bool(options.tls.key_file):
+        raise ConfigError(f"exporters.{name}: tls: cert_file and key_file must be given together")
+    for key, value in options.headers.items():
+        if not re.fullmatch(r"[A-Za-z0-9-]+", key) or "\n" in value or "\r" in value:
+            raise ConfigError(f"exporters.{name}: headers: {key!r} is no header")
+    for path in (options.bearer_token_file, basic.password_file):
+        if path and not Path(path).expanduser().is_absolute() and not Path(path).exists():
+            raise ConfigError(f"exporters.{name}: {path} is not here")
+
+
+_LATE = re.compile(r"ingestion window|not_in_ingestion_window", re.IGNORECASE)
+_TOO_LARGE = re.compile(
+    r"samples_limit|profile_size_limit|size exceeds limit|payload size|body too large"
+    r"|request too large|samples per profile|profile with \d+ samples|too many samples",
+    re.IGNORECASE,
+)
+_ADDING = re.compile(r"rate limit \(([\d.]+) ?([KMG]?i?B)\).* adding ([\d.]+) ?([KMG]?i?B)")
+_RESET = re.compile(r"next reset at (\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))")
+_UNITS = {"B": 1, "KiB": 1 << 10, "KB": 1000, "MiB": 1 << 20, "MB": 10**6, "GiB": 1 << 30, "GB": 10**9}  # fmt: skip
+# A server's burst is half of its rate unless it was configured otherwise.
+_BURST_SHARE = 0.5
+
+
+def answer_error(answer: Answer) -> Exception | None:
+    """What an HTTP answer means, None when the payload was taken."""
+    status, text = answer.status, answer.body.decode(errors="replace")
+    said = f"HTTP {status}: {text[:_MAX_QUOTED].strip()}"
+    if 200 <= status < 300:  # noqa: PLR2004 - success
+        return None
+    if status == 413:  # noqa: PLR2004
+        return TooLargeError(said)
+    if status == 429 or (status == 422 and "resource_exhausted" in text):  # noqa: PLR2004
+        return _limited(answer, said, text)
+    if status in {401, 403}:
+        return PausedError(said, "unauthorized")
+    if status in {301, 302, 307, 308, 404, 405, 501}:
+        return PausedError(said, "wrong_address")
+    if status in {408, 425} or status >= 499:  # noqa: PLR2004 - 499: canceled
+        return UnavailableError(said, _retry_after(answer))
+    if status == 400 and _LATE.search(text):  # noqa: PLR2004
+        return LateError(said)
+    if status == 400 and _TOO_LARGE.search(text):  # noqa: PLR2004
+        return TooLargeError(said)
+    return PermanentError(said, f"refused_{status}")
+
+
+def _limited(answer: Answer, said: str, text: str) -> Exception:
+    """A rate limit: wait, or split what is larger than the server's burst and can never pass."""
+    adding = _ADDING.search(text)
+    if adding:
+        rate = float(adding[1]) * _UNITS[adding[2]]
+        size = float(adding[3]) * _UNITS[adding[4]]
+        if size > rate * _BURST_SHARE:
+            return TooLargeError(said)
+    reset = _RESET.search(text)
+    resume = None
+    if reset:
+        moment = datetime.fromisoformat(reset[1])
+        resume = int(moment.timestamp()) * 1_000_000_000
+    return RateLimitedError(said, _retry_after(answer), resume)
+
+
+def _retry_after(answer: Answer) -> float | None:
+    """Seconds of a Retry-After header, as a number or a date."""
+    value = answer.headers.get("retry-after", "").strip()
+    if value.isdecimal():
+        return float(value)
+    date = answer.headers.get("date")
+    if not value or not date:
+        return None
+    try:
+        # Against the server's own clock, so that ours need not agree with it.
+        wait = parsedate_to_datetime(value) - parsedate_to_datetime(date)
+    except (TypeError, ValueError):
+        return None
+    return max(0.0, wait.total_seconds())

@@ -1,0 +1,134 @@
+"""Grafana Pyroscope: `push.v1.PusherService/Push`, one series with one sample a request."""
+
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from whyflame.config.fields import setting
+from whyflame.config.load import read_options
+from whyflame.errors import ConfigError
+from whyflame_exporters.http import Endpoint, EndpointOptions, answer_error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whyflame.export import Payload
+
+__all__ = ["PyroscopeExporter", "PyroscopeOptions", "encode_json", "encode_proto"]
+
+_PATH = "/push.v1.PusherService/Push"
+_TENANT = "X-Scope-OrgID"
+_NAMESPACE = uuid.UUID("6f6e5a0c-6d1b-4a53-9d6e-2f4b7a6c9d10")
+
+
+@dataclass(frozen=True, slots=True)
+class PyroscopeOptions(EndpointOptions):
+    """Options of the Pyroscope exporter."""
+
+    encoding: str = setting("proto", "body of a push", choices=("proto", "json"))
+    compression: str = setting(
+        "none", "of the body; the profile in it is gzip-compressed", choices=("none", "gzip")
+    )
+    tenant_id: str = setting(
+        "", "X-Scope-OrgID of every push; empty: the tenant of the data, if it has one"
+    )
+
+
+class PyroscopeExporter:
+    """Pushes profiles to a Pyroscope of version 1 or 2.
+
+    Args:
+        name: Name of the exporter block.
+        options: The block's own keys.
+
+    Raises:
+        ConfigError: An option is unknown or wrong.
+    """
+
+    def __init__(self, name: str, options: Mapping[str, Any]) -> None:
+        self._options: PyroscopeOptions = read_options(
+            PyroscopeOptions, options, f"exporters.{name}"
+        )
+        if not self._options.url:
+            raise ConfigError(f"exporters.{name}: url is missing")
+        self._endpoint = Endpoint(name, self._options)
+        self._headers = {
+            "Content-Type": f"application/{self._options.encoding}",
+            "Connect-Protocol-Version": "1",
+            "User-Agent": "whyflame",
+        }
+        if self._options.compression == "gzip":
+            self._headers["Content-Encoding"] = "gzip"
+
+    def start(self) -> None:
+        """Read certificates and secrets once, so that a mistake shows at start."""
+        self._endpoint.start()
+
+    def send(self, payload: Payload) -> None:
+        """Push one profile; every attempt sends the same bytes."""
+        encode = encode_json if self._options.encoding == "json" else encode_proto
+        body = encode(payload)
+        if self._options.compression == "gzip":
+            body = _gzip(body)
+        headers = dict(self._headers)
+        tenant = self._options.tenant_id or payload.tenant
+        if tenant:
+            headers[_TENANT] = tenant
+        error = answer_error(self._endpoint.post(_PATH, body, headers))
+        if error is not None:
+            raise error
+
+    def close(self, deadline_seconds: float) -> None:  # noqa: ARG002 - closing does not wait
+        """Close the connections."""
+        self._endpoint.close()
+
+
+def _profile_id(payload: Payload) -> str:
+    """An id for the server's error messages, equal for equal payloads."""
+    text = f"{payload.exporter}/{payload.id}/{payload.time_ns}"
+    return str(uuid.uuid5(_NAMESPACE, text))
+
+
+def encode_json(payload: Payload) -> bytes:
+    """`PushRequest` as JSON."""
+    series = {
+        "labels": [{"name": name, "value": value} for name, value in payload.labels],
+        "samples": [
+            {
+                "ID": _profile_id(payload),
+                "rawProfile": base64.b64encode(payload.body).decode(),
+            }
+        ],
+    }
+    return json.dumps({"series": [series]}, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def encode_proto(payload: Payload) -> bytes:
+    """`PushRequest` as protobuf: series 1; labels 1, samples 2; raw profile 1, ID 2."""
+    labels = [
+        _message(1, _message(1, name.encode()) + _message(2, value.encode()))
+        for name, value in payload.labels
+    ]
+    sample = _message(1, payload.body) + _message(2, _profile_id(payload).encode())
+    return _message(1, b"".join(labels) + _message(2, sample))
+
+
+def _message(field: int, body: bytes) -> bytes:
+    """A length-delimited field."""
+    length, encoded = len(body), bytearray((field << 3 | 2,))
+    while length > 0x7F:  # noqa: PLR2004 - seven bits a byte
+        encoded.append(length & 0x7F | 0x80)
+        length >>= 7
+    encoded.append(length)
+    return bytes(encoded) + body
+
+
+def _gzip(body: bytes) -> bytes:
+    """Gzip without name and time: equal bodies stay equal bytes."""
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+    return packer.compress(body) + packer.flush()
