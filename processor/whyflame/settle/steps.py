@@ -1,0 +1,120 @@
+"""Steps: one model call with the tool calls it asked for; and the order inside each lane."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from whyflame.model import Kind
+
+if TYPE_CHECKING:
+    from whyflame.settle.lanes import Lane, Lanes
+    from whyflame.settle.tree import Tree
+
+__all__ = ["assign_steps"]
+
+# Parallel model calls: how many of the newest may still have asked for a tool.
+CALLS_LOOKED_AT = 16
+
+
+def assign_steps(tree: Tree, lanes: Lanes) -> None:
+    """Write `seq`, `step` and `lane_parent_step` of every operation."""
+    for operation in tree.operations:
+        operation.step = operation.lane_parent_step = None
+    calls = []
+    above: list[int | None] = [None] * len(tree.operations)
+    for index, lane in enumerate(lanes.lanes):
+        steps = _LaneSteps(tree, lanes, index, above)
+        steps.assign(lane)
+        calls.append(steps.calls)
+    for lane in lanes.lanes:
+        if lane.parent >= 0:
+            step = _step_of_opening(tree, lane, calls[lane.parent])
+            for position in lane.positions:
+                tree.operations[position].lane_parent_step = step
+
+
+def _step_of_opening(tree: Tree, lane: Lane, calls: list[int]) -> int | None:
+    """The parent lane's step that opened a lane: of the tool that ran it, else by time."""
+    if lane.anchor >= 0:
+        return tree.operations[lane.anchor].step
+    before = bisect_right(calls, lane.start, key=tree.starts.__getitem__)
+    if before:
+        return tree.operations[calls[before - 1]].step
+    return 0 if calls else None
+
+
+class _LaneSteps:
+    """The steps of one lane, filled in time order.
+
+    Attributes:
+        calls: Positions that begin a step: the counted model calls. A lane without any (hidden by
+            its instrumentation) has a step for each tool call, so that it can still be cut.
+    """
+
+    def __init__(self, tree: Tree, lanes: Lanes, index: int, above: list[int | None]) -> None:
+        self._tree = tree
+        self._lane_of = lanes.of
+        self._index = index
+        self._above = above
+        self._asked: dict[str, int] = {}
+        self.calls: list[int] = []
+
+    def assign(self, lane: Lane) -> None:
+        operations = self._tree.operations
+        counted = [position for position in lane.positions if operations[position].counted]
+        has_calls = any(operations[position].kind is Kind.LLM for position in counted)
+        for seq, position in enumerate(lane.positions):
+            operation = operations[position]
+            operation.seq = seq
+            above = self._note_step_above(position)
+            if operation.kind is Kind.AGENT:
+                continue
+            if operation.kind is Kind.LLM and operation.counted:
+                self._begin(position)
+            elif has_calls:
+                operation.step = self._step_of(position, above)
+            elif operation.counted and above is None:
+                self._begin(position)
+            else:
+                operation.step = above
+
+    def _begin(self, position: int) -> None:
+        operation = self._tree.operations[position]
+        operation.step = len(self.calls)
+        for call_id in operation.span.asked:
+            self._asked[call_id] = operation.step
+        self.calls.append(position)
+
+    def _step_of(self, position: int, above: int | None) -> int | None:
+        """By call id, else the operation above, else the call before; None for wrappers."""
+        operation = self._tree.operations[position]
+        if operation.span.call_id is not None:
+            asked = self._asked.get(operation.span.call_id)
+            if asked is not None:
+                return asked
+        if above is not None or not operation.counted:
+            return above
+        return self._step_before(position)
+
+    def _note_step_above(self, position: int) -> int | None:
+        """The step of the nearest operation above in this lane that has one."""
+        owner = self._tree.owners[position]
+        if owner < 0 or self._lane_of[owner] != self._index:
+            return None
+        step = self._tree.operations[owner].step
+        if step is None and self._tree.operations[owner].kind is not Kind.AGENT:
+            step = self._above[owner]
+        self._above[position] = step
+        return step
+
+    def _step_before(self, position: int) -> int:
+        """The step of the newest model call; of parallel ones, that which had just ended."""
+        if not self.calls:
+            return 0
+        tree, newest = self._tree, self.calls[-1]
+        start = tree.starts[position]
+        begun = tree.starts[newest]
+        ended = [c for c in self.calls[-CALLS_LOOKED_AT:] if begun < tree.ends[c] <= start]
+        call = max(ended, key=tree.ends.__getitem__) if ended else newest
+        return tree.operations[call].step or 0

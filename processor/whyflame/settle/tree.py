@@ -1,0 +1,158 @@
+"""Parent and child among operations: orphans are roots, cycles are cut, host clocks are aligned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from whyflame.settle.clocks import align_clocks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whyflame.model import Operation
+
+__all__ = ["NO_PARENT", "Tree", "build_tree"]
+
+NO_PARENT = -1
+
+Entry = tuple[int, int, bytes, bytes, "Operation"]
+
+
+@dataclass(slots=True)
+class Tree:
+    """Operations in time order, with their places in the span tree as positions.
+
+    Attributes:
+        operations: Sorted by start, longest first, so that the order of arrival never matters.
+        parents: Position of the parent; NO_PARENT for roots, orphans and where a cycle was cut.
+        owners: Like `parents`, but NO_PARENT as well where the parent is of another session.
+        order: Positions, parents before children.
+        starts, ends: Nanoseconds after clocks were aligned; equal when the time is unknown.
+        timed: False when start or end is unknown; such an operation has no duration.
+    """
+
+    operations: list[Operation]
+    parents: list[int]
+    owners: list[int]
+    order: Sequence[int]
+    starts: list[int]
+    ends: list[int]
+    timed: list[bool]
+
+
+def build_tree(operations: Sequence[Operation]) -> Tree:
+    """The tree over all operations of a settle group, whatever order they come in."""
+    entries = _sorted_entries(operations)
+    tree = _tree_of(entries)
+    moved = align_clocks(tree.operations, tree.parents, tree.order, tree.starts, tree.ends)
+    if not moved and isinstance(tree.order, range):
+        return tree
+    # Of equal times the parent comes first: steps and shares read the positions as a time line.
+    ranks = {position: rank for rank, position in enumerate(tree.order)}
+    times = zip(tree.starts, tree.ends, entries, strict=True)
+    aligned = [(start, -end, *entry[2:]) for start, end, entry in times]
+    order = sorted(range(len(aligned)), key=lambda i: (*aligned[i][:2], ranks[i]))
+    return _tree_of([aligned[position] for position in order])
+
+
+def _tree_of(entries: Sequence[Entry]) -> Tree:
+    ordered = [entry[4] for entry in entries]
+    starts = [entry[0] for entry in entries]
+    ends = [max(-entry[1], entry[0]) for entry in entries]
+    timed = [op.span.start_ns is not None and op.span.end_ns is not None for op in ordered]
+    parents = _link_parents(ordered)
+    order = _order_parents_first(parents)
+    owners = _cut_at_sessions(ordered, parents)
+    return Tree(ordered, parents, owners, order, starts, ends, timed)
+
+
+def _sorted_entries(operations: Sequence[Operation]) -> list[Entry]:
+    """(start, -end, span id, trace id, operation), sorted; unknown times are filled in."""
+    entries: list[Entry] = []
+    untimed: list[Operation] = []
+    for operation in operations:
+        span = operation.span
+        start, end = span.start_ns, span.end_ns
+        if start is None or end is None:
+            untimed.append(operation)
+        else:
+            entries.append((start, -end, span.span_id, span.trace_id, operation))
+    if untimed:
+        entries.extend(_fill_times(entries, untimed))
+    entries.sort(key=_entry_key)
+    return entries
+
+
+def _entry_key(entry: Entry) -> tuple[int, int, bytes, bytes]:
+    return entry[:4]
+
+
+def _fill_times(entries: Sequence[Entry], untimed: Sequence[Operation]) -> list[Entry]:
+    """A place in time for spans without one: the time they have, else where their trace begins."""
+    begins: dict[bytes, int] = {}
+    for start, _, _, trace_id, _ in entries:
+        begins[trace_id] = min(start, begins.get(trace_id, start))
+    filled = []
+    for operation in untimed:
+        span = operation.span
+        time = span.start_ns if span.start_ns is not None else span.end_ns
+        if time is None:
+            time = begins.get(span.trace_id, 0)
+        filled.append((time, -time, span.span_id, span.trace_id, operation))
+    return filled
+
+
+def _link_parents(operations: Sequence[Operation]) -> list[int]:
+    positions: dict[tuple[bytes, bytes], int] = {}
+    for position, operation in enumerate(operations):
+        span = operation.span
+        positions.setdefault((span.trace_id, span.span_id), position)
+    parents = []
+    for operation in operations:
+        span = operation.span
+        parent_id = span.parent_id
+        if parent_id is None:
+            parents.append(NO_PARENT)
+        else:
+            parents.append(positions.get((span.trace_id, parent_id), NO_PARENT))
+    return parents
+
+
+def _order_parents_first(parents: list[int]) -> Sequence[int]:
+    """Positions, parents first; cycles are cut in `parents` at their earliest member."""
+    if all(parent < position for position, parent in enumerate(parents)):
+        return range(len(parents))
+    depths = [-1] * len(parents)
+    for position in range(len(parents)):
+        path: list[int] = []
+        walker = position
+        on_path: set[int] = set()
+        while walker >= 0 and depths[walker] < 0:
+            if walker in on_path:
+                first = min(path[path.index(walker) :])
+                parents[first] = NO_PARENT
+                break
+            on_path.add(walker)
+            path.append(walker)
+            walker = parents[walker]
+        _fill_depths(path, parents, depths)
+    return sorted(range(len(parents)), key=depths.__getitem__)
+
+
+def _fill_depths(path: list[int], parents: list[int], depths: list[int]) -> None:
+    """Depths of a path from child to ancestor; after a cut the path may start in its middle."""
+    cut = next((i for i, position in enumerate(path) if parents[position] < 0), len(path) - 1)
+    for position in [*reversed(path[: cut + 1]), *reversed(path[cut + 1 :])]:
+        parent = parents[position]
+        depths[position] = depths[parent] + 1 if parent >= 0 else 0
+
+
+def _cut_at_sessions(operations: Sequence[Operation], parents: list[int]) -> list[int]:
+    sessions = [operation.session for operation in operations]
+    if len(set(sessions)) <= 1:
+        return parents
+    return [
+        parent if parent >= 0 and sessions[parent] == session else NO_PARENT
+        for parent, session in zip(parents, sessions, strict=True)
+    ]
