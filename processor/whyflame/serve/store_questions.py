@@ -59,7 +59,7 @@ class StoreQuestions:
         for field in by:
             check_field(field, self._config.fields)
         condition = compile_filter(self._projection(chosen))
-        rows = totals(self._store, by, condition)
+        rows = totals(self._store, by, condition, chosen.tenant)
         if chosen.is_set and not any(row["operations"] for row in rows):
             raise NothingMatched("no operation matches these filters")
         for row in rows:

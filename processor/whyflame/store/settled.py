@@ -48,15 +48,12 @@ class SettledWriter:
             How many spans were dropped because their trace holds no agent work.
         """
         generation = self._generation + 1
-        working = {op.span.trace_key for op in operations if op.counted}
+        # A trace may hold nothing but second views of calls counted elsewhere; it is work all the same.
+        working = {op.span.trace_key for op in operations if op.why != NOT_AGENT_WORK}
         dropped = [key for key in group.trace_keys if key not in working]
         strings, paths = self._store.strings, self._store.paths
         try:
-            rows = [
-                self._row(op, generation)
-                for op in operations
-                if op.span.trace_key in working and op.why != NOT_AGENT_WORK
-            ]
+            rows = [self._row(op, generation) for op in operations if op.why != NOT_AGENT_WORK]
             last = _last_keys(group, operations)
             with transaction(self._cursor):
                 append(self._cursor, "settled", rows)

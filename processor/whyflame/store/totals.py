@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import UsageError
 from whyflame.fold.measures import MEASURE_BY_NAME
+from whyflame.fold.where import compile_tenant
 from whyflame.model import FIELDS, TOKEN_PARTS
+from whyflame.store.reported import filled_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,9 +31,9 @@ _SUMS: dict[str, str] = {
     "tool_errors": "coalesce(sum(errors) FILTER (kind = {tool}), 0)",
     "input_tokens": MEASURE_BY_NAME["input_tokens"].nullable_sum_expression,
     "output_tokens": MEASURE_BY_NAME["output_tokens"].nullable_sum_expression,
-    "cache_read_tokens": "sum(cache_read)",
-    "cache_write_tokens": "sum(cache_write)",
-    "reasoning_tokens": "sum(reasoning)",
+    "cache_read_tokens": MEASURE_BY_NAME["cache_read_tokens"].nullable_sum_expression,
+    "cache_write_tokens": MEASURE_BY_NAME["cache_write_tokens"].nullable_sum_expression,
+    "reasoning_tokens": MEASURE_BY_NAME["reasoning_tokens"].nullable_sum_expression,
     "calls_without_usage": "count(*) FILTER (kind = {llm} AND " + NO_USAGE + ")",
     "cost_nanousd": "sum(cost_nanousd)",
     "self_ns": "sum(self_ns)",
@@ -48,6 +50,7 @@ def totals(
     store: Store,
     by: Sequence[str],
     condition: Fragment,
+    tenant: str = "",
     cursor: duckdb.DuckDBPyConnection | None = None,
 ) -> list[Totals]:
     """Sums for every distinct value of the fields `by`, widest first.
@@ -56,6 +59,8 @@ def totals(
         store: The open store.
         by: Field names of the Contract or promoted ones; empty gives one row.
         condition: WHERE clause over the view `operations`, as `fold.compile_filter` gives it.
+        tenant: Whose operations, once more: what a tenant's telemetry reports at all decides what
+            its silence means (see `reported`).
         cursor: To run on; a new one when absent.
 
     Returns:
@@ -65,11 +70,13 @@ def totals(
     cursor = cursor or store.cursor()
     columns = [f"{_column(field)} AS f{number}" for number, field in enumerate(by)]
     parameters = [field for field in by if field not in FIELDS]
+    parts = filled_parts(store, cursor, compile_tenant(tenant))
+    replaced = ", ".join(f"{sql} AS {part}" for part, sql in parts.items())
+    relation = f"(SELECT * REPLACE ({replaced}) FROM operations)"
     kinds = {kind: code_of(store, kind) for kind in ("llm", "embed", "tool")}
     sums = [f"{sql.format(**kinds)} AS {key}" for key, sql in _SUMS.items()]
-    query = (
-        f"SELECT {', '.join(columns + sums)} FROM operations{condition.sql}"
-        + (" GROUP BY ALL" if by else "")
+    query = f"SELECT {', '.join(columns + sums)} FROM {relation}{condition.sql}" + (
+        " GROUP BY ALL" if by else ""
     )
     merged: dict[tuple[Any, ...], dict[str, int | None]] = {}
     for row in cursor.execute(query, [*parameters, *condition.params]).fetchall():

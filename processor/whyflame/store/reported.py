@@ -1,0 +1,63 @@
+"""Whether silence about a token part means none or unknown.
+
+The shared vocabularies leave a part out when it is zero: a store that has seen cache writes through
+OpenInference knows that another OpenInference call, with usage and without cache writes, wrote
+none. Where no call of the vocabulary ever reported the part, or the call reports no usage at all,
+it stays unknown. Producers with a model of their own leave out what they do not know, so their
+silence always means unknown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whyflame.model import TOKEN_PARTS
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from whyflame.fold.where import Fragment
+    from whyflame.store.duck import Store
+
+__all__ = ["filled_parts"]
+
+LEAVES_OUT_ZERO = (
+    "anthropic_sdk",
+    "bedrock",
+    "genai",
+    "langfuse",
+    "langsmith",
+    "openinference",
+    "openllmetry",
+)
+
+
+def filled_parts(
+    store: Store, cursor: duckdb.DuckDBPyConnection, tenant: Fragment
+) -> dict[str, str]:
+    """SQL of every token part over `operations`, silence read as 0 where that is what it means.
+
+    Args:
+        store: The open store. cursor: Of the asking thread.
+        tenant: Condition on the tenant, without `WHERE`: what others report says nothing.
+    """
+    seen = ", ".join(f"bool_or({part} IS NOT NULL)" for part in TOKEN_PARTS)
+    dialects: dict[str, list[int]] = {part: [] for part in TOKEN_PARTS}
+    codes = [store.strings.find(name) for name in LEAVES_OUT_ZERO]
+    for dialect, *reported in cursor.execute(
+        f"SELECT dialect, {seen} FROM operations WHERE {tenant.sql} GROUP BY dialect ORDER BY 1",
+        list(tenant.params),
+    ).fetchall():
+        if dialect in codes:
+            for part, found in zip(TOKEN_PARTS, reported, strict=True):
+                if found:
+                    dialects[part].append(dialect)
+    return {part: _filled(part, dialects[part]) for part in TOKEN_PARTS}
+
+
+def _filled(part: str, dialects: list[int]) -> str:
+    if not dialects:
+        return part
+    has_usage = f"coalesce({', '.join(TOKEN_PARTS)}) IS NOT NULL"
+    among = ", ".join(str(code) for code in dialects)
+    return f"coalesce({part}, CASE WHEN dialect IN ({among}) AND {has_usage} THEN 0 END)"
