@@ -290,8 +290,8 @@ class Operation:
 
     @property
     def has_usage(self) -> bool:
-        """True when any token part is known."""
-        return any(
+        """True when any token part, or a total that cannot be taken apart, is known."""
+        return "unsplit_total" in self.span.extra or any(
             value is not None
             for value in (
                 self.input_uncached,

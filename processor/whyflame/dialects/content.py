@@ -122,10 +122,11 @@ def _fill_response(
         if not text:
             continue
         parsed = parse(text) if text[0] in "[{" else None
-        if span.kind is Kind.LLM and parsed is not None:
+        if span.kind is Kind.LLM and parsed is not None and not span.asked:
             span.asked = tuple(asked_calls(parsed))
-        set_text(content, "response", _response_text(parsed) if parsed is not None else text)
-        return
+        spoken = _response_text(parsed) if parsed is not None else text
+        if content.response is None and spoken:
+            set_text(content, "response", spoken)
 
 
 def _response_text(parsed: Any) -> str:

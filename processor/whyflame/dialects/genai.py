@@ -169,7 +169,7 @@ GENAI = Dialect(
 )
 
 ANTHROPIC_SDK = Dialect(
-    name="anthropic",
+    name="anthropic_sdk",
     scopes=("com.anthropic.sdk.*",),
     extends=GENAI,
     fields={"answered": ("anthropic.message.stop_reason",)},
@@ -181,7 +181,7 @@ ANTHROPIC_SDK = Dialect(
 )
 
 BEDROCK = Dialect(
-    name="openllmetry",
+    name="bedrock",
     scopes=("opentelemetry.instrumentation.bedrock*",),
     extends=GENAI,
     cache_outside=True,

@@ -185,7 +185,8 @@ def _collect(value: Any, found: dict[str, None], depth: int) -> None:
         for item in value:
             _collect(item, found, depth + 1)
     elif isinstance(value, dict):
-        if str(value.get("type", "")).lower() in _CALL_TYPES and _note_call(value, found):
+        is_call = str(value.get("type", "")).lower() in _CALL_TYPES or "toolCallId" in value
+        if is_call and _note_call(value, found):
             return
         for key, inner in value.items():
             _collect_member(key, inner, found, depth + 1)

@@ -73,6 +73,9 @@ def _metadata(reading: Reading) -> dict[str, Any]:
 def _finish(reading: Reading, span: Span) -> None:
     if reading.scope.endswith(".langchain"):
         _finish_langchain(reading, span)
+    method = reading.name.rsplit(".", 1)[-1]
+    if span.kind is Kind.LLM and method.startswith("_") and not method.startswith("__"):
+        span.answered = False  # LlamaIndex: a private method that only prepares a request
     if span.kind is Kind.TOOL and span.tool is None:
         # dspy names a tool only in the span ("lookup.__call__"); a hand-off has no tool.name.
         span.tool = reading.name.split(".", 1)[0].strip() or None

@@ -22,6 +22,27 @@ _SPAN_KINDS = {
     "handoff": Kind.CONTROL,
     "unknown": Kind.OTHER,
 }
+_PACKAGES = (
+    "alephalpha",
+    "anthropic",
+    "cohere",
+    "groq",
+    "google_generativeai",
+    "haystack",
+    "langchain",
+    "llamaindex",
+    "mcp",
+    "mistralai",
+    "ollama",
+    "openai",
+    "replicate",
+    "sagemaker",
+    "together",
+    "transformers",
+    "vertexai",
+    "watsonx",
+    "writer",
+)
 _FRAMEWORKS = frozenset({"langchain", "langgraph", "crewai", "llamaindex", "llama_index"})
 
 
@@ -32,24 +53,25 @@ def _finish(reading: Reading, span: Span) -> None:
     if span.kind is Kind.AGENT and span.agent is None:
         span.agent = reading.text("traceloop.workflow.name") or entity
     if _is_llama_index_tool(reading, span, entity):
-        span.kind, span.tool = Kind.TOOL, span.tool or entity
+        span.kind, span.tool = Kind.TOOL, reading.text("tool.name")
     if span.provider in _FRAMEWORKS:
         span.provider = None
 
 
 def _is_llama_index_tool(reading: Reading, span: Span, entity: str | None) -> bool:
-    """LlamaIndex tools are tasks named after the tool's class ("FunctionTool.task")."""
-    return (
-        span.kind is Kind.OTHER
-        and ".llamaindex" in reading.scope
-        and entity is not None
-        and entity.endswith("Tool")
-    )
+    """LlamaIndex writes a task for the step that names the tool, and one of the tool's class."""
+    if span.kind is not Kind.OTHER or ".llamaindex" not in reading.scope or entity is None:
+        return False
+    return reading.has("tool.name") or entity.removesuffix(".task").endswith("Tool")
 
 
 OPENLLMETRY = Dialect(
     name="openllmetry",
-    scopes=("traceloop.*",),
+    scopes=(
+        "traceloop.*",
+        *(f"opentelemetry.instrumentation.{package}" for package in _PACKAGES),
+        *(f"opentelemetry.instrumentation.{package}.*" for package in _PACKAGES),
+    ),
     marks=("traceloop.span.kind", "traceloop.entity.name", "llm.request.type"),
     extends=GENAI,
     kinds=(("traceloop.span.kind", _SPAN_KINDS),),

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 
+from whyflame.dialects.ai_sdk import AI_SDK, AI_SDK_7
+from whyflame.dialects.claude_code import CLAUDE_CODE
+from whyflame.dialects.codex import CODEX
 from whyflame.dialects.compile import matches
 from whyflame.dialects.dialect import Dialect
+from whyflame.dialects.frameworks import (
+    AGENT_FRAMEWORK,
+    AUTOGEN,
+    CREWAI,
+    OPENAI_AGENTS,
+    SEMANTIC_KERNEL,
+)
+from whyflame.dialects.gemini_cli import GEMINI_CLI, QWEN_CODE
 from whyflame.dialects.genai import ANTHROPIC_SDK, BEDROCK, GENAI
+from whyflame.dialects.google_adk import GOOGLE_ADK
+from whyflame.dialects.haystack import HAYSTACK
 from whyflame.dialects.langfuse import LANGFUSE
 from whyflame.dialects.langsmith import LANGSMITH
+from whyflame.dialects.litellm import LITELLM
+from whyflame.dialects.mcp import MCP
 from whyflame.dialects.openinference import OPENINFERENCE
 from whyflame.dialects.openllmetry import OPENLLMETRY
+from whyflame.dialects.pydantic_ai import LOGFIRE, PYDANTIC_AI
+from whyflame.dialects.strands import STRANDS
 
 __all__ = ["DIALECTS", "ENTRY_POINT_GROUP", "OTHER", "Registry"]
 
@@ -19,9 +36,27 @@ ENTRY_POINT_GROUP = "whyflame.dialects"
 # Producers come before vocabularies: a producer's own spans may carry a shared vocabulary's names
 # with other meanings. Among vocabularies, the one that says most about a span's kind comes first.
 DIALECTS: tuple[Dialect, ...] = (
+    CLAUDE_CODE,
+    CODEX,
+    GEMINI_CLI,
+    QWEN_CODE,
     ANTHROPIC_SDK,
     BEDROCK,
     OPENINFERENCE,
+    GOOGLE_ADK,
+    LITELLM,
+    AI_SDK,
+    AI_SDK_7,
+    LOGFIRE,
+    PYDANTIC_AI,
+    STRANDS,
+    AGENT_FRAMEWORK,
+    AUTOGEN,
+    SEMANTIC_KERNEL,
+    OPENAI_AGENTS,
+    CREWAI,
+    HAYSTACK,
+    MCP,
     LANGFUSE,
     LANGSMITH,
     OPENLLMETRY,

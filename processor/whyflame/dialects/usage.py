@@ -77,12 +77,21 @@ def _cache_is_outside(usage: Usage, cached: int) -> bool:
     return total == usage.input + output + cached
 
 
+def _reasoning_adds_up(usage: Usage) -> bool:
+    """A total that only holds when reasoning lies beside the output."""
+    if not usage.total or not usage.reasoning or usage.input is None or usage.output is None:
+        return False
+    return usage.total == usage.input + usage.output + usage.reasoning
+
+
 def fill_parts(usage: Usage, span: Span) -> None:
     """Writes the disjoint parts, the cost and how they were derived to the span."""
     span.cost_nanousd = usage.cost
     if usage.dubious:
         span.dubious = (*span.dubious, *usage.dubious)
     if not usage.is_known:
+        if usage.total is not None:
+            span.extra["unsplit_total"] = str(usage.total)
         return
     _split_input(usage, span)
     _split_output(usage, span)
@@ -102,5 +111,5 @@ def _split_output(usage: Usage, span: Span) -> None:
     span.reasoning = usage.reasoning
     if usage.output is None:
         return
-    outside = usage.reasoning_outside or reasoning > usage.output
+    outside = usage.reasoning_outside or reasoning > usage.output or _reasoning_adds_up(usage)
     span.output_visible = usage.output if outside else usage.output - reasoning

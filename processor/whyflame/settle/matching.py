@@ -6,7 +6,8 @@ one span of another scope: a wrong merge of two real calls would be worse than a
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from whyflame.model import Kind
@@ -25,8 +26,6 @@ SLACK_NS = 5_000_000
 
 MIRROR_SLACK_NS = 30_000_000_000
 """Between hosts, when response id and usage say that it is the same call."""
-
-_FULL_CONTAINMENT = 2
 
 
 class _Pair(NamedTuple):
@@ -133,23 +132,16 @@ def _call_pairs(ledger: Ledger, clusters: list[_Cluster]) -> Iterable[_Pair]:
     starts = [_start(cluster.outer) for cluster in clusters]
     by_id: dict[str, list[int]] = {}
     for position, cluster in enumerate(clusters):
-        for response_id in cluster.ids:
+        for response_id in sorted(cluster.ids):
             by_id.setdefault(response_id, []).append(position)
-        last = _end(cluster.outer) + SLACK_NS
         first = bisect_left(starts, starts[position] - SLACK_NS)
-        for other in range(first, len(clusters)):
-            if starts[other] > last:
-                break
+        last = bisect_right(starts, _end(cluster.outer) + SLACK_NS)
+        for other in range(first, last):
             if other != position:
-                pair = _pair_in_process(ledger, clusters, position, other)
-                if pair:
-                    yield pair
+                yield from _pair_in_process(ledger, clusters, position, other)
     for positions in by_id.values():
-        for at, left in enumerate(positions):
-            for right in positions[at + 1 :]:
-                pair = _pair_of_mirrors(ledger, clusters, left, right)
-                if pair:
-                    yield pair
+        for left, right in combinations(positions, 2):
+            yield from _pair_of_mirrors(ledger, clusters, left, right)
 
 
 def _may_match(ledger: Ledger, left: _Cluster, right: _Cluster) -> bool:
@@ -170,25 +162,32 @@ def _equal_usage(left: _Cluster, right: _Cluster) -> bool:
 
 def _pair_in_process(
     ledger: Ledger, clusters: list[_Cluster], outer: int, inner: int
-) -> _Pair | None:
+) -> Iterable[_Pair]:
     """`inner` happened within `outer`, in the same process, with nothing that contradicts."""
     out, into = clusters[outer], clusters[inner]
     if not _same_process(out.outer, into.outer) or not _may_match(ledger, out, into):
-        return None
+        return
     if not _contains(out.outer, into.outer) or not _compatible_models(out.best, into.best):
-        return None
-    if out.ids and into.ids and out.ids.isdisjoint(into.ids):
-        return None
-    distance = abs(_start(out.outer) - _start(into.outer))
-    if not out.ids.isdisjoint(into.ids):
-        return _Pair(0 if _equal_usage(out, into) else 1, distance, outer, inner, "same_call")
-    if _equal_usage(out, into):
-        return _Pair(2, distance, outer, inner, "same_call")
+        return
+    same_id = not out.ids.isdisjoint(into.ids)
+    if out.ids and into.ids and not same_id:
+        return
+    rank = _rank(out, into, same_id=same_id)
+    if rank is not None:
+        distance = abs(_start(out.outer) - _start(into.outer))
+        yield _Pair(rank, distance, outer, inner, "same_call")
+
+
+def _rank(out: _Cluster, into: _Cluster, *, same_id: bool) -> int | None:
+    """How well two views fit, 0 best; None when too little speaks for one call."""
+    equal = _equal_usage(out, into)
+    if same_id:
+        return 0 if equal else 1
+    if equal:
+        return 2
     nearer = into.best.wire > out.best.wire
-    if nearer and not (out.best.has_usage and into.best.has_usage):
-        same_end = _same_status(out.outer, into.outer)
-        return _Pair(3, distance, outer, inner, "same_call") if same_end else None
-    return None
+    silent = not (out.best.has_usage and into.best.has_usage)
+    return 3 if nearer and silent and _same_status(out.outer, into.outer) else None
 
 
 def _same_status(left: Span, right: Span) -> bool:
@@ -198,20 +197,19 @@ def _same_status(left: Span, right: Span) -> bool:
 
 def _pair_of_mirrors(
     ledger: Ledger, clusters: list[_Cluster], left: int, right: int
-) -> _Pair | None:
+) -> Iterable[_Pair]:
     """Another service (a gateway) saw the call: equal response id, equal usage, about that time.
 
     Local model servers give out the same ids again and again, so an id alone proves nothing.
     """
     a, b = clusters[left], clusters[right]
     if not _may_match(ledger, a, b) or not _equal_usage(a, b):
-        return None
+        return
     if not _overlaps(a.outer, b.outer, MIRROR_SLACK_NS):
-        return None
+        return
     outer, inner = (left, right) if _is_outer(a.outer, b.outer) else (right, left)
-    same = _same_process(a.outer, b.outer)
-    distance = abs(_start(a.outer) - _start(b.outer))
-    return _Pair(4, distance, outer, inner, "same_call" if same else "mirror")
+    why = "same_call" if _same_process(a.outer, b.outer) else "mirror"
+    yield _Pair(4, abs(_start(a.outer) - _start(b.outer)), outer, inner, why)
 
 
 def _is_outer(left: Span, right: Span) -> bool:

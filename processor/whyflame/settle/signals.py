@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whyflame.model import Kind
+from whyflame.settle.repeats import usage_key
 from whyflame.settle.sessions import known_sessions
 from whyflame.settle.views import CALLS, is_call
 
 if TYPE_CHECKING:
+    from whyflame.model import Span
     from whyflame.settle.ledger import Ledger
 
 __all__ = ["choose_signals"]
 
 EVENTS_FIRST = frozenset({"gemini_cli", "qwen_code"})
 """Dialects whose events are complete while their spans lack figures and results."""
+
+_NEAR_NS = 5_000_000_000
+"""How far apart both signals may write one operation."""
 
 _COUNTED = (Kind.LLM, Kind.EMBED, Kind.TOOL, Kind.CONTROL)
 
@@ -38,12 +43,39 @@ def choose_signals(ledger: Ledger) -> None:
 def _drop_other(ledger: Ledger, dialect: str, events: list[int], spans: list[int]) -> None:
     if dialect in EVENTS_FIRST:
         kinds = {ledger.spans[index].kind for index in events}
-        for index in spans:
-            if ledger.spans[index].kind in kinds:
-                ledger.drop(index, "other_signal")
+        spans = [index for index in spans if ledger.spans[index].kind in kinds]
+        _attach(ledger, events, spans)
     elif any(ledger.spans[index].has_usage for index in spans):
-        for index in events:
+        _attach(ledger, spans, events)
+
+
+def _attach(ledger: Ledger, counted: list[int], others: list[int]) -> None:
+    """Makes each of the others a view of its counterpart, which may lack a cost or a name."""
+    free: dict[tuple[object, ...], list[int]] = {}
+    for index in counted:
+        free.setdefault(_counterpart_key(ledger.spans[index]), []).append(index)
+    for index in others:
+        span = ledger.spans[index]
+        near = [
+            (abs(_end(span) - _end(ledger.spans[candidate])), candidate)
+            for candidate in free.get(_counterpart_key(span), ())
+        ]
+        distance, found = min(near, default=(_NEAR_NS, -1))
+        if found < 0 or distance >= _NEAR_NS:
             ledger.drop(index, "other_signal")
+            continue
+        free[_counterpart_key(span)].remove(found)
+        ledger.merge(found, index, "other_signal")
+
+
+def _counterpart_key(span: Span) -> tuple[object, ...]:
+    if span.kind is Kind.TOOL:
+        return (span.kind, span.call_id or span.tool)
+    return (span.kind, *usage_key(span))
+
+
+def _end(span: Span) -> int:
+    return span.end_ns or span.start_ns or 0
 
 
 def _join_described_spans(ledger: Ledger) -> None:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["TOTAL_KEYS", "Totals", "totals"]
 
 
-NO_USAGE = " AND ".join(f"{part} IS NULL" for part in TOKEN_PARTS)
+NO_USAGE = " AND ".join(
+    (*(f"{part} IS NULL" for part in TOKEN_PARTS), "extra['unsplit_total'] IS NULL")
+)
 _SUMS: dict[str, str] = {
     "operations": "count(*)",
     "llm_calls": "count(*) FILTER (kind = {llm})",
