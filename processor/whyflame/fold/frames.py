@@ -79,9 +79,13 @@ def frames_by_id(
     texts = _raw_texts(column, list(ids), dictionary)
     if column.role is Role.NUMBER:
         return {key: tuple(f"{column.field} {text}" for text in row) for key, row in texts.items()}
+    # Thousands of paths share a few hundred names: each is cleaned once.
+    names = {text for row in texts.values() for text in row}
+    cleaned = {text: clean_frame(text, column.field) for text in names}
+    if all(cleaned.values()):
+        return {key: tuple([cleaned[text] for text in row]) for key, row in texts.items()}
     return {
-        key: tuple(frame for text in row if (frame := clean_frame(text, column.field)))
-        for key, row in texts.items()
+        key: tuple(frame for text in row if (frame := cleaned[text])) for key, row in texts.items()
     }
 
 

@@ -7,12 +7,12 @@ at brackets), one mapping, one location per function. Equal profiles give equal 
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whyflame.fold.cost import in_micro_usd
 from whyflame.fold.numeric import is_numpy_worth_it
+from whyflame.fold.packing import gzip_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PprofOptions", "encode", "encode_message", "varint"]
 
-_GZIP_WINDOW = 31  # zlib's code for a gzip header: no name, time 0
-_SEVEN_BITS = 0x7F
+_SEVEN_BITS, _FOURTEEN_BITS = 0x7F, 0x3FFF
 _SIXTY_FOUR_BITS = (1 << 64) - 1
 
 
@@ -48,8 +47,7 @@ _DEFAULT = PprofOptions()
 
 def encode(profile: Profile, options: PprofOptions = _DEFAULT) -> bytes:
     """The gzipped message, ready for a `.pb.gz` file or a push."""
-    packer = zlib.compressobj(options.level, zlib.DEFLATED, _GZIP_WINDOW)
-    return packer.compress(encode_message(profile, options)) + packer.flush()
+    return gzip_bytes(encode_message(profile, options), options.level)
 
 
 def encode_message(profile: Profile, options: PprofOptions = _DEFAULT) -> bytes:
@@ -101,6 +99,8 @@ def varint(value: int) -> bytes:
     value &= _SIXTY_FOUR_BITS
     if value <= _SEVEN_BITS:
         return bytes((value,))
+    if value <= _FOURTEEN_BITS:
+        return bytes((value & _SEVEN_BITS | 0x80, value >> 7))
     encoded = bytearray()
     while value > _SEVEN_BITS:
         encoded.append(value & _SEVEN_BITS | 0x80)
@@ -131,15 +131,13 @@ def _label_messages(strings: _Strings, labels: Labels) -> bytes:
 
 def _tables(names: Sequence[int]) -> bytes:
     """Locations and functions, numbered alike."""
-    ids = [varint(position) for position in range(1, len(names) + 1)]
-    locations = [
-        _message(4, b"\x08" + number + b"\x10\x01\x22" + varint(1 + len(number)) + b"\x08" + number)
-        for number in ids
-    ]
-    functions = [
-        _message(5, b"\x08" + number + b"\x10" + varint(name))
-        for number, name in zip(ids, names, strict=True)
-    ]
+    # Location i: id i, mapping 1, one line in function i. Both lengths fit one byte.
+    locations, functions = [], []
+    for position, name in enumerate(names, 1):
+        number, text = varint(position), varint(name)
+        line = b"\x22%c\x08%b" % (1 + len(number), number)
+        locations.append(b"\x22%c\x08%b\x10\x01%b" % (3 + len(number) + len(line), number, line))
+        functions.append(b"\x2a%c\x08%b\x10%b" % (2 + len(number) + len(text), number, text))
     return b"".join(locations + functions)
 
 

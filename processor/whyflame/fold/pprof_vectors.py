@@ -6,6 +6,7 @@ of integers, whose encoded widths say where each begins.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["encode_samples", "first_use"]
 
 _BLOCK = 1 << 14  # samples at a time: the arrays stay in the cache
+_WORKERS = 2
 _SAMPLE, _LOCATIONS, _VALUES = 0x12, 0x0A, 0x12
 _WIDTH_LIMITS = np.array([1 << 7 * size for size in range(1, 10)], dtype=np.uint64)
 
@@ -49,16 +51,20 @@ def encode_samples(profile: Profile, ids: Sequence[int], labels: Sequence[bytes]
     tables = (id_table, _widths(id_table), _Ragged(labels))
     columns = [as_array(column) for column in profile.values]
     label_ids = as_array(profile.label_ids)
-    blocks = []
-    for start in range(0, len(profile), _BLOCK):
+
+    def encode_block(start: int) -> bytes:
         end = min(start + _BLOCK, len(profile))
         bounds = offsets[start : end + 1]
         block = flat[bounds[0] : bounds[-1]]
         values = np.stack([column[start:end] for column in columns], axis=1).view(np.uint64)
-        blocks.append(
-            _encode_block(bounds - bounds[0], block, values, label_ids[start:end], tables)
-        )
-    return b"".join(blocks)
+        return _encode_block(bounds - bounds[0], block, values, label_ids[start:end], tables)
+
+    starts = range(0, len(profile), _BLOCK)
+    if len(starts) <= _WORKERS:
+        return b"".join(map(encode_block, starts))
+    # numpy lets go of Python's lock inside its loops, so blocks run side by side.
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        return b"".join(pool.map(encode_block, starts))
 
 
 class _Ragged:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +16,25 @@ from numpy.typing import NDArray
 from whyflame.fold.frames import UNKNOWN_FRAME, Dictionary, frames_by_id, label_by_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from whyflame.fold.profile import Labels, Profile
+    from whyflame.fold.profile import Labels, Profile, Stack
     from whyflame.fold.projection import Query
 
-__all__ = ["Array", "as_array", "fold_arrays", "share_out_array"]
+__all__ = [
+    "Array",
+    "Rows",
+    "as_array",
+    "fold_arrays",
+    "share_out_array",
+    "sorted_profile",
+    "to_array",
+]
 
 Array = NDArray[np.int64]
 
 _KEY_BITS = 62
+_T = TypeVar("_T")
 
 
 def as_array(values: array[int]) -> Array:
@@ -34,9 +43,10 @@ def as_array(values: array[int]) -> Array:
     return view
 
 
-def _to_array(typecode: str, values: NDArray[Any]) -> array[int]:
+def to_array(typecode: str, values: NDArray[Any]) -> array[int]:
+    """A copy as the kind of array that profiles hold."""
     result = array(typecode)
-    result.frombytes(np.ascontiguousarray(values, dtype=np.dtype(typecode)).tobytes())
+    result.frombytes(np.ascontiguousarray(values, dtype=np.dtype(typecode)).data.cast("B"))
     return result
 
 
@@ -46,6 +56,35 @@ class _Coded:
 
     positions: Array
     values: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Unsorted stacks in columns.
+
+    Attributes:
+        frames: Distinct frame texts, sorted.
+        numbers: A row per level, root first; 1 + position in `frames`, 0 where a stack has ended.
+        label_sets: Distinct label sets, sorted.
+        label_ids: Position in `label_sets` of each stack.
+        values: One array per sample type.
+    """
+
+    frames: Sequence[str]
+    numbers: NDArray[np.int32]
+    label_sets: Sequence[Labels]
+    label_ids: NDArray[Any]
+    values: Sequence[Array]
+
+    def taken(self, order: NDArray[np.intp]) -> Rows:
+        """These rows only, in this order."""
+        return Rows(
+            frames=self.frames,
+            numbers=np.stack([level.take(order) for level in self.numbers]),
+            label_sets=self.label_sets,
+            label_ids=self.label_ids.take(order),
+            values=[column.take(order) for column in self.values],
+        )
 
 
 def fold_arrays(
@@ -60,16 +99,10 @@ def fold_arrays(
         frames_by_id(column, key.values, dictionary)
         for column, key in zip(query.frames, keys[:frame_end], strict=True)
     ]
-    shown = {frame for of_column in texts for row in of_column.values() for frame in row}
-    frames = sorted({UNKNOWN_FRAME, *shown})
-    number_of = {frame: number for number, frame in enumerate(frames, 1)}
-    levels = _Levels(len(columns[0]))
-    for key, of_column in zip(keys, texts, strict=False):
-        levels.push(key, [[number_of[frame] for frame in of_column[value]] for value in key.values])
-    levels.fill_empty(number_of[UNKNOWN_FRAME])
+    frames, numbers = _stack_numbers(keys[:frame_end], texts)
     label_sets, label_ids = _label_sets(query, keys[frame_end:], dictionary, len(columns[0]))
     values = [np.asarray(column, dtype=np.int64) for column in columns[label_end:]]
-    return _sorted_profile(levels, frames, (label_sets, label_ids), values, like)
+    return sorted_profile(Rows(frames, numbers, label_sets, label_ids, values), like)
 
 
 def _code(values: NDArray[Any]) -> _Coded:
@@ -89,42 +122,49 @@ def _code(values: NDArray[Any]) -> _Coded:
     return _Coded(place[shifted], (np.flatnonzero(is_there) + low).tolist())
 
 
-class _Levels:
-    """Frame numbers by depth: `levels[d][row]`, 0 where the stack has ended."""
+def _stack_numbers(
+    keys: Sequence[_Coded], texts: Sequence[Mapping[Any, Stack]]
+) -> tuple[list[str], NDArray[np.int32]]:
+    shown = {frame for of_column in texts for row in of_column.values() for frame in row}
+    can_be_empty = all(not all(of_column.values()) for of_column in texts)
+    if can_be_empty:
+        shown.add(UNKNOWN_FRAME)
+    frames = sorted(shown)
+    number_of = {frame: number for number, frame in enumerate(frames, 1)}
+    rows = [
+        [[number_of[frame] for frame in of_column[value]] for value in key.values]
+        for key, of_column in zip(keys, texts, strict=True)
+    ]
+    depth = max(1, sum(max(map(len, of_column)) for of_column in rows))
+    numbers = np.zeros((depth, len(keys[0].positions)), dtype=np.int32)
+    lengths = np.zeros(numbers.shape[1], dtype=np.int32)
+    for key, of_column in zip(keys, rows, strict=True):
+        lengths += _push(numbers, lengths, key.positions, of_column)
+    if can_be_empty:
+        numbers[0, lengths == 0] = number_of[UNKNOWN_FRAME]
+    return frames, numbers
 
-    def __init__(self, rows: int) -> None:
-        self.levels: list[NDArray[np.int32]] = []
-        self.lengths = np.zeros(rows, dtype=np.int64)
-        self._rows = rows
 
-    def push(self, key: _Coded, numbers: list[list[int]]) -> None:
-        """Append to every row's stack the frames of its value."""
-        depth = max(map(len, numbers))
-        table = np.zeros((depth, len(numbers)), dtype=np.int32)
-        for position, row in enumerate(numbers):
-            table[: len(row), position] = row
-        lengths = np.array([len(row) for row in numbers], dtype=np.int64)
-        shortest, longest = int(self.lengths.min()), int(self.lengths.max())
-        while len(self.levels) < longest + depth:
-            self.levels.append(np.zeros(self._rows, dtype=np.int32))
-        for level in range(depth):
-            frames = table[level][key.positions]
-            if shortest == longest:
-                self.levels[shortest + level] = frames
-                continue
-            for start in range(shortest, longest + 1):
-                # A stack that is `start` deep gets this frame at `start + level`.
-                target = self.levels[start + level]
-                np.copyto(target, frames, where=(self.lengths == start) & (frames > 0))
-        self.lengths += lengths[key.positions]
-
-    def fill_empty(self, number: int) -> None:
-        """Give stacks without any frame this one, so that their width is not lost."""
-        is_empty = self.lengths == 0
-        if not self.levels:
-            self.levels.append(np.zeros(self._rows, dtype=np.int32))
-        self.levels[0][is_empty] = number
-        self.lengths[is_empty] = 1
+def _push(
+    numbers: NDArray[np.int32],
+    lengths: NDArray[np.int32],
+    positions: Array,
+    rows: Sequence[list[int]],
+) -> NDArray[np.int32]:
+    """Append to every stack the frames of its value; gives how many each got."""
+    depth = max(map(len, rows))
+    table = np.array([row + [0] * (depth - len(row)) for row in rows], dtype=np.int32).T
+    shortest, longest = int(lengths.min()), int(lengths.max())
+    for level in range(depth):
+        frames = table[level].take(positions)
+        if shortest == longest:
+            numbers[shortest + level] = frames
+            continue
+        for start in range(shortest, longest + 1):
+            # A stack that is `start` deep gets this frame at `start + level`.
+            is_here = (lengths == start) & (frames > 0)
+            np.copyto(numbers[start + level], frames, where=is_here)
+    return np.array([len(row) for row in rows], dtype=np.int32).take(positions)
 
 
 def _label_sets(
@@ -166,90 +206,77 @@ def _sort_order(digits: Sequence[tuple[NDArray[Any], int]]) -> NDArray[np.intp]:
         digits: Columns with the number of values each may take.
     """
     rows = len(digits[0][0])
+    order: NDArray[np.intp] | None = None
     key, used = np.zeros(rows, dtype=np.int64), 0
     for column, size in digits:
-        bits = max(1, (size - 1).bit_length())
+        bits = (size - 1).bit_length()
         if used + bits > _KEY_BITS:
-            key, used = _dense_rank(key), max(1, rows.bit_length())
-        key = (key << bits) | column
+            # The key is full: sort by it, and go on with the rank of each row.
+            order, key = _sort(order, key)
+            key, used = _ranks(key), rows.bit_length()
+        key <<= bits
+        key |= column if order is None else column[order]
         used += bits
-    return np.argsort(key)
+    return _sort(order, key)[0]
 
 
-def _dense_rank(key: Array) -> Array:
-    order = np.argsort(key)
-    ordered = key[order]
-    rank = np.empty(len(key), dtype=np.int64)
-    rank[order] = np.concatenate(([0], np.cumsum(ordered[1:] != ordered[:-1])))
-    return rank
+def _sort(order: NDArray[np.intp] | None, key: Array) -> tuple[NDArray[np.intp], Array]:
+    by_key = np.argsort(key)
+    return (by_key if order is None else order[by_key]), key[by_key]
 
 
-def _sorted_profile(
-    stacks: _Levels,
-    frames: list[str],
-    labels: tuple[list[Labels], Array],
-    values: list[Array],
-    like: Profile,
-) -> Profile:
-    label_sets, label_ids = labels
-    digits: list[tuple[NDArray[Any], int]] = [(level, len(frames) + 1) for level in stacks.levels]
-    digits.append((label_ids, len(label_sets)))
-    order = _sort_order(digits)
-    levels = [level[order] for level in stacks.levels]
-    lengths, label_ids = stacks.lengths[order], label_ids[order]
+def _ranks(ordered: Array) -> Array:
+    ranks = np.zeros(len(ordered), dtype=np.int64)
+    np.cumsum(ordered[1:] != ordered[:-1], out=ranks[1:])
+    return ranks
+
+
+def sorted_profile(rows: Rows, like: Profile) -> Profile:
+    """The profile of unsorted stacks: equal ones added, all-zero ones left out."""
+    digits: list[tuple[NDArray[Any], int]] = [
+        (level, len(rows.frames) + 1) for level in rows.numbers
+    ]
+    rows = rows.taken(_sort_order([*digits, (rows.label_ids, len(rows.label_sets))]))
     # Where a row differs from the one before; the others are added to it.
-    differs = np.zeros(len(order), dtype=bool)
-    differs[0] = True
-    for column in [*levels, label_ids.astype(np.int32)]:
-        differs[1:] |= column[1:] != column[:-1]
-    values = [column[order] for column in values]
+    differs = np.ones(len(rows.label_ids), dtype=bool)
+    differs[1:] = np.logical_or.reduce(
+        [column[1:] != column[:-1] for column in (*rows.numbers, rows.label_ids)]
+    )
     if not differs.all():
         first = np.flatnonzero(differs)
-        levels = [level[first] for level in levels]
-        lengths, label_ids = lengths[first], label_ids[first]
-        values = [np.add.reduceat(column, first) for column in values]
-    return _used_only(levels, lengths, frames, (label_sets, label_ids), values, like)
+        values = [np.add.reduceat(column, first) for column in rows.values]
+        rows = replace(rows.taken(first), values=values)
+    is_kept = np.logical_or.reduce([column != 0 for column in rows.values])
+    return _packed(rows if is_kept.all() else rows.taken(np.flatnonzero(is_kept)), like)
 
 
-def _used_only(
-    levels: list[NDArray[np.int32]],
-    lengths: Array,
-    frames: list[str],
-    labels: tuple[list[Labels], Array],
-    values: list[Array],
-    like: Profile,
-) -> Profile:
-    """The profile without stacks of zeros, and without frames and labels that only those had."""
-    label_sets, label_ids = labels
-    is_kept = np.zeros(len(lengths), dtype=bool)
-    for column in values:
-        is_kept |= column != 0
-    if not is_kept.all():
-        levels = [level[is_kept] for level in levels]
-        lengths, label_ids = lengths[is_kept], label_ids[is_kept]
-        values = [column[is_kept] for column in values]
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
-    flat = np.empty(int(offsets[-1]), dtype=np.int32)
-    for depth, level in enumerate(levels):
-        is_deep = lengths > depth
-        flat[offsets[:-1][is_deep] + depth] = level[is_deep]
-    used = np.zeros(len(frames) + 1, dtype=bool)
-    used[flat] = True
-    flat = (np.cumsum(used) - 1)[flat] if not used[1:].all() else flat - 1
-    label_used = np.zeros(len(label_sets), dtype=bool)
-    label_used[label_ids] = True
+def _packed(rows: Rows, like: Profile) -> Profile:
+    """The profile of sorted rows, without frames and labels that none of them has."""
+    stacks = np.ascontiguousarray(rows.numbers.T)
+    is_frame = stacks > 0
+    offsets = np.zeros(len(stacks) + 1, dtype=np.int64)
+    np.cumsum(np.count_nonzero(rows.numbers, axis=0), out=offsets[1:])
+    flat, frames = _compact(stacks[is_frame] - 1, rows.frames)
+    label_ids, label_sets = _compact(rows.label_ids, rows.label_sets)
     return replace(
         like,
-        frames=tuple(frame for frame, is_used in zip(frames, used[1:], strict=True) if is_used),
-        offsets=_to_array("q", offsets),
-        frame_ids=_to_array("i", flat),
-        values=tuple(_to_array("q", column) for column in values),
-        label_sets=tuple(
-            labels for labels, is_used in zip(label_sets, label_used, strict=True) if is_used
-        )
-        or ((),),
-        label_ids=_to_array("i", (np.cumsum(label_used) - 1)[label_ids]),
+        frames=frames,
+        offsets=to_array("q", offsets),
+        frame_ids=to_array("i", flat),
+        values=tuple(to_array("q", column) for column in rows.values),
+        label_sets=label_sets or ((),),
+        label_ids=to_array("i", label_ids),
     )
+
+
+def _compact(ids: NDArray[Any], table: Sequence[_T]) -> tuple[NDArray[Any], tuple[_T, ...]]:
+    """Ids and table without the entries that no id names; the order stays."""
+    is_used = np.zeros(len(table), dtype=bool)
+    is_used[ids] = True
+    if is_used.all():
+        return ids, tuple(table)
+    kept = tuple(entry for entry, keep in zip(table, is_used.tolist(), strict=True) if keep)
+    return (np.cumsum(is_used) - 1)[ids], kept
 
 
 def share_out_array(values: array[int], divisor: int, total: int | None) -> array[int]:
@@ -262,4 +289,4 @@ def share_out_array(values: array[int], divisor: int, total: int | None) -> arra
     # Remainders fit 16 bits, which numpy sorts by radix: linear time, and stable.
     order = np.argsort(-lost.astype(np.int16), kind="stable")
     quotients[order[:missing]] += 1
-    return _to_array("q", quotients)
+    return to_array("q", quotients)
