@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_default() -> int:
-    from whyflame.config import default_yaml  # noqa: PLC0415 - keeps `--help` fast
+    from whyflame.config import default_yaml
 
     sys.stdout.write(default_yaml())
     return 0
@@ -40,7 +40,7 @@ def _print_default() -> int:
 
 def _check(file: str) -> int:
     """Say that the file is right; what deserves a second look goes to stderr."""
-    from whyflame.config import cautions, load, missing_files  # noqa: PLC0415 - keeps `--help` fast
+    from whyflame.config import cautions, load, missing_files
 
     config = load(file)
     for line in [*cautions(config), *missing_files(config)]:
