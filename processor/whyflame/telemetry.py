@@ -9,6 +9,7 @@ is made at the first recording, so the supervisor can still choose the multiproc
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -57,6 +58,9 @@ class Metric:
         _live(self, label_values).observe(value)
 
 
+_families: dict[str, Any] = {}
+_making = threading.Lock()
+
 METRICS: dict[str, Metric] = {}
 """Every metric by name, in order of declaration."""
 
@@ -83,13 +87,6 @@ def _histogram(
 
 
 # --- receive --------------------------------------------------------------------------------------
-RECEIVER_REQUESTS = _counter(
-    "receiver_requests_total",
-    "OTLP requests by outcome (accepted, refused, invalid, unauthenticated, failed).",
-    "transport",
-    "signal",
-    "outcome",
-)
 RECEIVER_ACCEPTED_REQUESTS = _counter(
     "receiver_accepted_requests_total",
     "OTLP requests acknowledged: durable in the journal.",
@@ -232,9 +229,7 @@ EXPORT_SENT_BYTES = _counter(
 )
 EXPORT_SEND_SECONDS = _histogram("export_send_seconds", "One attempt to deliver.", "exporter")
 EXPORT_WAITING = _gauge("export_waiting_payloads", "Payloads not delivered yet.", "exporter")
-EXPORT_WAITING_BYTES = _gauge(
-    "export_waiting_bytes", "Their bytes before compression.", "exporter"
-)
+EXPORT_WAITING_BYTES = _gauge("export_waiting_bytes", "Their bytes before compression.", "exporter")
 EXPORT_PAUSED = _gauge(
     "export_paused", "1 while an exporter waits for a person (401, 403, 404, 405).", "exporter"
 )
@@ -248,6 +243,7 @@ EXPORT_DRIFT_TOKENS = _gauge("export_drift_tokens", "Tokens of these operations.
 EXPORT_DUPLICATES = _gauge(
     "exported_duplicates", "Exported operations that were found not to count later.", "exporter"
 )
+
 
 # --- exposition -----------------------------------------------------------------------------------
 def use_directory(directory: Path) -> None:
@@ -293,18 +289,26 @@ def _registry() -> Any:
     return CollectorRegistry(auto_describe=True)
 
 
-@cache
 def _family(name: str) -> Any:
     """The prometheus_client object of one metric; made once a process."""
+    made = _families.get(name)
+    if made is None:
+        with _making:  # prometheus_client refuses a second object of the same name
+            made = _families.get(name)
+            if made is None:
+                made = _families[name] = _make(METRICS[name])
+    return made
+
+
+def _make(metric: Metric) -> Any:
     from prometheus_client import Counter, Gauge, Histogram
 
-    metric = METRICS[name]
-    shared = {"labelnames": metric.labels, "registry": _registry()}
+    shared: dict[str, Any] = {"labelnames": metric.labels, "registry": _registry()}
     if metric.kind == "counter":
-        return Counter(name, metric.help, **shared)
+        return Counter(metric.name, metric.help, **shared)
     if metric.kind == "gauge":
-        return Gauge(name, metric.help, multiprocess_mode=metric.across, **shared)
-    return Histogram(name, metric.help, buckets=metric.buckets, **shared)
+        return Gauge(metric.name, metric.help, multiprocess_mode=metric.across, **shared)
+    return Histogram(metric.name, metric.help, buckets=metric.buckets, **shared)
 
 
 def _live(metric: Metric, label_values: tuple[str, ...]) -> Any:
