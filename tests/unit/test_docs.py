@@ -29,7 +29,9 @@ def commands_of(text: str) -> list[str]:
     """Every `whyflame ...` in a block of code, without what follows it on its line."""
     fences = re.split(r"^```.*$", text.replace("\\\n", " "), flags=re.MULTILINE)
     lines = [line for fenced in fences[1::2] for line in fenced.splitlines()]
-    lines += [line for outside in fences[::2] for line in re.findall(r"^ {4}.+", outside, re.M)]
+    lines += [
+        line for outside in fences[::2] for line in re.findall(r"^ {4}.+", outside, re.MULTILINE)
+    ]
     stripped = [line.strip().removeprefix("$ ").removeprefix(".venv/bin/") for line in lines]
     shown = [line for line in stripped if re.match(r"whyflame [a-z-]", line)]
     return [re.split(r"&&|\||  +#| > ", line)[0].strip() for line in shown]
