@@ -1,7 +1,7 @@
 # whyflame: `make demo` shows it, `make test` checks it. Both set up what they need in .venv.
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types contracts dependencies spelling wheel unit integration \
-        pytest chart-tools image-test fix docs requirements clean
+        pytest chart-tools slow bench image-test fix docs requirements clean
 
 BIN := .venv/bin
 QUIET := scripts/quiet
@@ -56,6 +56,14 @@ unit: .venv/dev  ## the fast tests alone
 
 integration: .venv/dev  ## the tests with real servers and stores alone
 	@$(BIN)/pytest -q tests/integration $(ARGS)
+
+slow: .venv/dev  ## the tests that take longer: examples in environments of their own, whole recordings
+	@$(QUIET) -l "slow tests" $(BIN)/pytest -q -m slow --timeout 900 tests
+
+bench: .venv/dev  ## figures: acknowledged spans a second, fold, segmentation (data beside the repository)
+	@$(BIN)/python bench/ingest/acks.py
+	@$(BIN)/python bench/fold/fold_bench.py 27765 1000000
+	@test ! -d ../shared/bench || $(BIN)/python bench/segmentation/evaluate.py --bench ../shared/bench
 
 # Helm takes two minutes to build, once; without Go the chart's tests skip (and fail in CI).
 chart-tools:
