@@ -1,1 +1,5 @@
-"""Files to journal frames: OTLP captures."""
+"""Files of telemetry as OTLP requests."""
+
+from whyflame.importers.captures import read_captures
+
+__all__ = ["read_captures"]

@@ -11,8 +11,8 @@ import grpc
 from whyflame.errors import ConfigError
 from whyflame.journal import Encoding, Signal
 from whyflame.receive.health import Health
-from whyflame.receive.rpc_status import encode_protobuf
 from whyflame.receive.tls import grpc_credentials
+from whyflame.rpc_status import encode_protobuf
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,8 +19,8 @@ from whyflame.config import parse_address
 from whyflame.errors import ConfigError, PermanentError
 from whyflame.journal import Encoding, Signal
 from whyflame.receive.limits import inflate, too_large
-from whyflame.receive.rpc_status import encode_json, encode_protobuf
 from whyflame.receive.tls import CertificateWatch, ssl_context
+from whyflame.rpc_status import encode_json, encode_protobuf
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from whyflame.errors import Backpressure, PermanentError, TransientError
-from whyflame.receive.rpc_status import RpcStatus
+from whyflame.rpc_status import RpcStatus
 
 __all__ = ["Answer", "Code", "answer_for"]
 

@@ -13,7 +13,13 @@ from typing import Any
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
 
-__all__ = ["RpcStatus", "decode_retry_seconds", "encode_json", "encode_protobuf"]
+__all__ = [
+    "RpcStatus",
+    "decode_message",
+    "decode_retry_seconds",
+    "encode_json",
+    "encode_protobuf",
+]
 
 _TYPE = "type.googleapis.com/google.rpc."
 _MAX_MESSAGE = 1024
@@ -72,6 +78,15 @@ def decode_retry_seconds(data: bytes) -> float | None:
     except Exception:  # noqa: BLE001 - a peer's damaged detail is no detail
         return None
     return None
+
+
+def decode_message(data: bytes) -> str:
+    """The message of an encoded Status; empty when there is none or the bytes are no Status."""
+    try:
+        found = _fields(data, 2)
+    except IndexError:
+        return ""
+    return found[0].decode(errors="replace")[:_MAX_MESSAGE] if found else ""
 
 
 def _details(status: RpcStatus) -> list[tuple[str, bytes]]:
