@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 from whyflame import __version__
 from whyflame.cli import (
+    completion,
     config,
     demo,
-    diff,
     doctor,
-    evaluate,
     ingest,
     profile,
     segment,
-    send,
     serve,
     sessions,
     top,
@@ -33,16 +31,14 @@ _COMMANDS = (
     serve,
     demo,
     ingest,
-    send,
     segment,
     totals,
     profile,
     top,
     sessions,
-    diff,
     doctor,
-    evaluate,
     config,
+    completion,
 )
 
 _EPILOG = """\
