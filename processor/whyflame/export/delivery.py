@@ -265,6 +265,14 @@ class Delivery:
             case _:
                 self._retry(row, error, now_ns)
 
+    def _is_hopeless(self, row: OpenRow) -> bool:
+        """A large payload refused again and again may be larger than the server's burst."""
+        return (
+            self._attempts.get(row.id, 0) >= _HOPELESS_ATTEMPTS
+            and row.size > _HOPELESS_BYTES
+            and row.samples > 1
+        )
+
     def _hold(self, row: OpenRow, error: RateLimitedError, backoff_ns: int, now_ns: int) -> None:
         """Nothing is sent to this server for a while."""
         until = now_ns + backoff_ns

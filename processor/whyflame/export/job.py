@@ -27,6 +27,8 @@ __all__ = ["ExportJob"]
 
 LOG = logging.getLogger(__name__)
 
+# While sends succeed a tick goes on for that much longer, then new operations get their turn.
+_OVERTIME_SECONDS = 3.0
 _PRUNE_NS = 60 * SECOND_NS
 _DRIFT_NS = 300 * SECOND_NS
 _SERIES_MEMORY_NS = 24 * 3600 * SECOND_NS
@@ -44,7 +46,7 @@ class ExportJob:
         pause: Waits for so many seconds, between sends that the rate does not allow yet.
     """
 
-    def __init__(  # noqa: PLR0913 - the seams that tests need
+    def __init__(
         self,
         store: Store,
         exporters: Sequence[BoundExporter],
@@ -78,7 +80,7 @@ class ExportJob:
         """Fold what is new, then deliver.
 
         Args:
-            patience_seconds: How long to go on sending and waiting for answers.
+            patience_seconds: How long to wait for answers, and for the rate to allow the next send.
 
         Returns:
             True when payloads still wait.
@@ -101,6 +103,10 @@ class ExportJob:
             channel.hurry()
         return self.tick(patience_seconds)
 
+    def delivery_of(self, name: str) -> Delivery:
+        """The delivery of one exporter, for commands and tests."""
+        return next(channel.delivery for channel in self._channels if channel.name == name)
+
     def wake(self) -> None:
         """Try again at once what waits, as after a change of credentials."""
         for channel in self._channels:
@@ -120,15 +126,17 @@ class ExportJob:
             moved = [channel.delivery.pump(self._clock_ns()) for channel in self._channels]
             left = end - monotonic()
             flying = [future for channel in self._channels for future in channel.delivery.flying]
+            if any(moved) and left > -_OVERTIME_SECONDS:
+                continue
             if left <= 0:
                 return
             if flying:
                 wait(flying, timeout=left, return_when=FIRST_COMPLETED)
-            elif not any(moved):
-                idle = self._seconds_until_ready()
-                if idle is None or idle > left:
-                    return
-                self._pause(idle)
+                continue
+            idle = self._seconds_until_ready()
+            if idle is None or idle > left:
+                return
+            self._pause(idle)
 
     def _seconds_until_ready(self) -> float | None:
         """When the next payload may be sent; None when none waits."""
@@ -146,6 +154,7 @@ class _Channel:
         self, bound: BoundExporter, store: Store, executor: Executor, random: Random, now_ns: int
     ) -> None:
         settings = bound.settings
+        self.name = bound.name
         self._bound = bound
         self._executor = executor
         self._outbox = Outbox(store)

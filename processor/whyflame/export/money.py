@@ -1,8 +1,9 @@
 """Whole micro-USD out of exact nano-USD, so that nothing is lost over time.
 
-Backends store integers, and a call may cost less than one micro-USD. Each series owes (or is owed)
-less than one micro-USD, its carry; the carries of all series together are kept between 0 and one
-micro-USD too, so the sum over all series is the true sum, rounded down.
+Backends store integers, and a call may cost less than one micro-USD. What a series has not been
+paid yet is its carry, always less than two micro-USD. Each rounding also looks at the carries of
+all series together: the sum over series that are pushed for the first time is the true sum, rounded
+down, and it never strays from the true sum by two micro-USD, however many series there are.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ class CostRounder:
         """Micro-USD for every stack of a series; their sum is within one micro-USD of the cost."""
         total = sum(nano)
         due = self._carries.get(key, 0) + total
-        micro, rest = divmod(due, NANO_PER_MICRO) if total > 0 else (0, due)
-        micro, rest = (0, due) if micro < 0 else (micro, rest)
-        if self._owed + total - micro * NANO_PER_MICRO >= NANO_PER_MICRO and rest > 0 and total:
-            micro, rest = micro + 1, rest - NANO_PER_MICRO
+        micro = due // NANO_PER_MICRO
+        wanted = (self._owed + total) // NANO_PER_MICRO
+        highest = (due + NANO_PER_MICRO - 1) // NANO_PER_MICRO
+        micro = max(0, min(max(wanted, micro - 1), highest)) if total > 0 else 0
         self._owed += total - micro * NANO_PER_MICRO
+        rest = due - micro * NANO_PER_MICRO
         self._carries[key] = self.changed[key] = rest
         return spread(nano, micro)
 

@@ -23,7 +23,7 @@ class TokenBucket:
 
     rate: int
     burst: int
-    _level: float = -1.0
+    _level: float | None = None
     _seen_ns: int = 0
 
     def take(self, size: int, now_ns: int) -> int:
@@ -31,10 +31,9 @@ class TokenBucket:
 
         More than the burst passes when the bucket is full: it would never pass otherwise.
         """
-        if self._level < 0:
-            self._level, self._seen_ns = float(self.burst), now_ns
+        level = float(self.burst) if self._level is None else self._level
         elapsed = max(0, now_ns - self._seen_ns) / SECOND_NS
-        self._level = min(float(self.burst), self._level + elapsed * self.rate)
+        self._level = min(float(self.burst), level + elapsed * self.rate)
         self._seen_ns = now_ns
         missing = min(size, self.burst) - self._level
         if missing > 0:

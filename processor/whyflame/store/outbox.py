@@ -228,15 +228,15 @@ class Outbox:
             "  ON e.exporter = ? AND e.span_key = v.span_key",
             [exporter],
         )
-        row = self._cursor.execute(
+        replaced = self._number(
             "INSERT INTO exported SELECT ?, span_key, generation, path_id, NULL "
             "FROM export_batch WHERE span_key IN (SELECT span_key FROM export_replaced)",
             [exporter],
-        ).fetchone()
+        )
         self._cursor.execute(
             "DELETE FROM export_batch WHERE span_key IN (SELECT span_key FROM export_replaced)"
         )
-        return int(row[0]) if row else 0
+        return replaced
 
     def _group(self, query: BatchQuery) -> list[tuple[Any, ...]]:
         series, count = len(query.series), len(query.series) + len(query.frames)
@@ -255,18 +255,22 @@ class Outbox:
         ).fetchall()
 
     def _mark(self, exporter: str, batch: int) -> int:
-        row = self._cursor.execute(
+        return self._number(
             "INSERT INTO exported SELECT ?, span_key, generation, path_id, ? FROM export_batch",
             [exporter, batch],
-        ).fetchone()
-        return int(row[0]) if row else 0
+        )
 
     def _next_id(self) -> int:
-        row = self._cursor.execute(
+        return self._number(
             "SELECT 1 + greatest((SELECT coalesce(max(id), 0) FROM outbox), "
-            "(SELECT coalesce(max(id), 0) FROM outbox_done))"
-        ).fetchone()
-        return int(row[0]) if row else 1
+            "(SELECT coalesce(max(id), 0) FROM outbox_done))",
+            [],
+        )
+
+    def _number(self, sql: str, parameters: Sequence[Any]) -> int:
+        """The single number that a statement gives: a value, or how many rows it touched."""
+        # `fetchall`, since DuckDB counts a result as open until a fetch came back empty.
+        return int(self._cursor.execute(sql, parameters).fetchall()[0][0])
 
     def _carries(self, exporter: str) -> dict[tuple[str, str], int]:
         rows = self._cursor.execute(
@@ -396,7 +400,7 @@ class Outbox:
     def drift(self, exporter: str) -> Drift:
         """How much of what was exported would be exported differently today."""
         tokens = "+".join(f"coalesce(s.{part}, 0)" for part in _TOKEN_PARTS)
-        row = self._cursor.execute(
+        rows = self._cursor.execute(
             "SELECT count(*), count(*) FILTER (s.counted AND s.path_id <> e.path_id), "
             f"coalesce(sum({tokens}) FILTER (s.counted AND s.path_id <> e.path_id), 0)::BIGINT, "
             "count(*) FILTER (NOT s.counted), "
@@ -404,8 +408,8 @@ class Outbox:
             "FROM exported e LEFT JOIN settled_now s USING (span_key) "
             "WHERE e.exporter = ? AND e.batch IS NOT NULL",
             [exporter],
-        ).fetchone()
-        return Drift(*row) if row else Drift(0, 0, 0, 0, 0)
+        ).fetchall()
+        return Drift(*rows[0])
 
 
 _TOKEN_PARTS = ("input_uncached", "cache_read", "cache_write", "output_visible", "reasoning")

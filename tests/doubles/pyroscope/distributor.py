@@ -7,6 +7,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
+
 from tests.doubles.pyroscope.errors import Refusal, invalid
 from tests.doubles.pyroscope.normalize import Normal, normalize, split_by_labels
 from tests.doubles.pyroscope.profiles import Profiles, StoredProfile

@@ -10,11 +10,13 @@ from opentelemetry.proto.collector.profiles.v1development.profiles_service_pb2 i
     ExportProfilesServiceRequest,
     ExportProfilesServiceResponse,
 )
+
 from tests.doubles.pyroscope.distributor import Distributor, inflate
 from tests.doubles.pyroscope.errors import Refusal, invalid
 from tests.doubles.pyroscope.wire import Profile
 
 OTLP_PATH = "/v1development/profiles"
+OTLP_METHOD = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
 _PROTOBUF = {"application/x-protobuf", "application/protobuf"}
 
 
@@ -42,6 +44,17 @@ def handle_otlp(
     except ConversionError as error:
         return 500, "text/plain", str(error).encode()
     return 200, "application/x-protobuf", ExportProfilesServiceResponse().SerializeToString()
+
+
+def handle_grpc(distributor: Distributor, tenant: str | None, body: bytes) -> bytes:
+    """The gRPC answer; what HTTP calls 500 is an invalid argument here."""
+    request = ExportProfilesServiceRequest.FromString(body)
+    try:
+        export_profiles(distributor, distributor.tenant(tenant), request)
+    except ConversionError as error:
+        raise invalid(str(error)) from None
+    response: bytes = ExportProfilesServiceResponse().SerializeToString()
+    return response
 
 
 def _parse(kind: str, body: bytes) -> Any:

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
+
 from tests.doubles.pyroscope.distributor import GZIP, Distributor, inflate
 from tests.doubles.pyroscope.errors import Refusal, invalid
 from tests.doubles.pyroscope.faults import Fault, Faults
+from tests.doubles.pyroscope.grpc_port import GrpcPort
 from tests.doubles.pyroscope.limits import Flavour, Limits
-from tests.doubles.pyroscope.otlp import OTLP_PATH, handle_otlp
+from tests.doubles.pyroscope.otlp import OTLP_METHOD, OTLP_PATH, handle_grpc, handle_otlp
 from tests.doubles.pyroscope.wire import PushRequest
 
 if TYPE_CHECKING:
@@ -65,12 +67,18 @@ class Double:
         self.statuses: list[int] = []
         self._distributor = Distributor(self.flavour, limits or Limits(), clock)
         self._server = _Server(("127.0.0.1", port), _handler_for(self))
+        self._grpc = GrpcPort({PUSH_PATH: self._grpc_push, OTLP_METHOD: self._grpc_otlp})
         self._thread = Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
     @property
     def url(self) -> str:
         host, port = self._server.server_address[:2]
         return f"http://{host!s}:{port}"
+
+    @property
+    def grpc_address(self) -> str:
+        """Where the same services are over gRPC."""
+        return self._grpc.address
 
     @property
     def profiles(self) -> Any:
@@ -116,6 +124,7 @@ class Double:
 
     def start(self) -> Double:
         self._thread.start()
+        self._grpc.start()
         return self
 
     def close(self) -> None:
@@ -123,6 +132,7 @@ class Double:
             self._server.shutdown()
             self._thread.join()
         self._server.server_close()
+        self._grpc.close()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -169,6 +179,14 @@ class Double:
         if fault is not None:
             return _fault_answer(fault)
         return Answer(200, kind, b"{}" if kind == "application/json" else b"")
+
+    def _grpc_push(self, tenant: str | None, body: bytes) -> bytes:
+        request = PushRequest.FromString(body)
+        self._distributor.push(self._distributor.tenant(tenant), request)
+        return b""
+
+    def _grpc_otlp(self, tenant: str | None, body: bytes) -> bytes:
+        return handle_grpc(self._distributor, tenant, body)
 
     def _label_names(self, headers: dict[str, str]) -> Answer:
         utf8 = "allow-utf8-labelnames=true" in headers.get("accept", "")
