@@ -33,6 +33,13 @@ class Encoding:
     endings: tuple[str, ...]
 
 
+def _encode_svg(profile: Profile) -> bytes:
+    # Drawing needs numpy, which the other formats do without.
+    from whyflame.fold import svg
+
+    return svg.encode(profile)
+
+
 ENCODINGS: dict[str, Encoding] = {
     "pprof": Encoding(pprof.encode, "application/octet-stream", (".pb.gz", ".pb", ".pprof")),
     "folded": Encoding(
@@ -40,6 +47,7 @@ ENCODINGS: dict[str, Encoding] = {
     ),
     "speedscope": Encoding(speedscope.encode, "application/json", (".speedscope.json",)),
     "json": Encoding(json.encode, "application/json", (".json",)),
+    "svg": Encoding(_encode_svg, "image/svg+xml", (".svg",)),
 }
 """Every format that `--format` accepts."""
 
