@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 
 from whyflame.errors import PermanentError
 from whyflame.journal import Signal
-from whyflame.journal.otlp_json import fill_request, request_class
+from whyflame.journal.otlp_json import content_to_protobuf, request_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -109,7 +109,7 @@ def _read_json(
             raise PermanentError(f"{path}:{place} no OTLP request: none of {', '.join(_KEYS)}")
         for signal in signals:
             try:
-                yield signal.label, fill_request(signal, entry).SerializeToString()
+                yield signal.label, content_to_protobuf(signal, entry)
             except PermanentError as error:
                 raise PermanentError(f"{path}:{place} {error}", error.reason) from error
 

@@ -16,6 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, EncodeError
 
 from whyflame.errors import PermanentError
 from whyflame.journal.frame import Signal
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor
     from google.protobuf.message import Message
 
-__all__ = ["parse_json", "request_class", "to_protobuf"]
+__all__ = ["content_to_protobuf", "parse_json", "request_class", "to_protobuf"]
 
 _HEX_FIELDS = frozenset({"trace_id", "span_id", "parent_span_id"})
 _INTEGERS = {
@@ -73,30 +74,39 @@ def to_protobuf(signal: Signal, text: bytes | str) -> bytes:
     Raises:
         PermanentError: The text is not OTLP/JSON; the message names the key, never its value.
     """
-    message = parse_json(signal, text)
-    try:
-        encoded: bytes = message.SerializeToString()
-    except Exception as error:
-        raise _malformed("attribute values nest too deeply") from error
-    return encoded
+    return _encode(signal, parse_json(signal, text))
+
+
+def content_to_protobuf(signal: Signal, content: object) -> bytes:
+    """The same for JSON that is decoded already."""
+    return _encode(signal, _fill_request(signal, content))
 
 
 def parse_json(signal: Signal, text: bytes | str) -> Message:
     """The message of one OTLP/JSON request. Raises PermanentError like `to_protobuf`."""
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
-        return fill_request(signal, content)
+        return _fill_request(signal, content)
     except RecursionError as error:
         raise _malformed("values nest too deeply") from error
     except ValueError as error:
         raise _malformed(f"not JSON ({_without_content(error)})") from error
 
 
-def fill_request(signal: Signal, content: object) -> Message:
-    """The message of one decoded OTLP/JSON request."""
+def _fill_request(signal: Signal, content: object) -> Message:
     message: Message = request_class(signal)()
     _fill(message, content, _plan(message.DESCRIPTOR), "request")
     return message
+
+
+def _encode(signal: Signal, message: Message) -> bytes:
+    """Serialised, and proven readable: decoding bounds the depth of nesting, encoding does not."""
+    try:
+        encoded: bytes = message.SerializeToString()
+        request_class(signal).FromString(encoded)
+    except (DecodeError, EncodeError) as error:
+        raise _malformed("attribute values nest too deeply") from error
+    return encoded
 
 
 def _fill(message: Any, content: Any, plan: dict[str, _Setter], where: str) -> None:

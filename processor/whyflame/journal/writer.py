@@ -144,6 +144,7 @@ class JournalWriter:
             self._queue.append(entry)
             self._queued_bytes += entry.size
             self._changed.notify()
+        telemetry.JOURNAL_QUEUED_BYTES.add(entry.size)
 
     def _run(self) -> None:
         while True:
@@ -161,8 +162,10 @@ class JournalWriter:
             if not self._queue and not self._closing:
                 self._changed.wait(self._seal_seconds / 2 if self._segment else None)
             group, self._queue = self._queue, []
-            self._queued_bytes -= sum(entry.size for entry in group)
-            return group, self._closing
+            size, self._queued_bytes = self._queued_bytes, 0
+            is_closing = self._closing
+        telemetry.JOURNAL_QUEUED_BYTES.add(-size)
+        return group, is_closing
 
     def _commit(self, group: list[_Entry]) -> None:
         failure: TransientError | None = None

@@ -1,0 +1,48 @@
+"""One parse decides whether a body is a request of its signal."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, strategies as st
+
+from whyflame.errors import PermanentError
+from whyflame.journal import Encoding, Signal
+from whyflame.journal.otlp_json import request_class
+from whyflame.receive.validate import check
+
+
+def test_items_are_counted_over_all_groups() -> None:
+    """Spans of every resource and scope count."""
+    message = request_class(Signal.TRACES)()
+    for count in (2, 0, 3):
+        group = message.resource_spans.add()
+        scope = group.scope_spans.add()
+        for _ in range(count):
+            scope.spans.add(name="a")
+    checked = check(Signal.TRACES, Encoding.PROTOBUF, message.SerializeToString())
+    assert checked.items == 5
+
+
+@pytest.mark.parametrize("signal", list(Signal))
+def test_an_empty_request_is_fine(signal: Signal) -> None:
+    """Nothing to keep, nothing wrong."""
+    assert check(signal, Encoding.PROTOBUF, b"").items == 0
+    assert check(signal, Encoding.JSON, b"{}").payload == b""
+
+
+@given(st.binary(max_size=100), st.sampled_from(Signal), st.sampled_from(Encoding))
+def test_any_bytes_are_read_or_refused(body: bytes, signal: Signal, encoding: Encoding) -> None:
+    """No body raises anything but PermanentError."""
+    with suppress(PermanentError):
+        assert check(signal, encoding, body).items >= 0
+
+
+def test_json_becomes_the_protobuf_it_means() -> None:
+    """The journal holds protobuf only."""
+    body = b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"a"}]}]}]}'
+    checked = check(Signal.TRACES, Encoding.JSON, body)
+    message = request_class(Signal.TRACES).FromString(checked.payload)
+    assert message.resource_spans[0].scope_spans[0].spans[0].name == "a"
+    assert checked.items == 1
