@@ -25,14 +25,14 @@ class Agents:
     Attributes:
         calling: A counted model call is the operation itself or lies below it without a tool
             between. A calling tool hosts a sub-agent.
-        nearest: Nearest counted ancestor, NO_PARENT for none.
+        frames: Nearest ancestor that is counted or an agent span, NO_PARENT for none.
         heads: Position of the agent span (or calling tool) whose work this is; NO_PARENT for none.
         last_calls: By head, start of its last own model call.
         last_controls: By head, start of its last control call (hand-off).
     """
 
     calling: list[bool]
-    nearest: list[int]
+    frames: list[int]
     heads: list[int]
     last_calls: dict[int, int]
     last_controls: dict[int, int]
@@ -62,7 +62,8 @@ def find_agents(tree: Tree) -> Agents:
         if owner >= 0:
             name, head = names[owner], agents.heads[owner]
             above = operations[owner]
-            agents.nearest[position] = owner if above.counted else agents.nearest[owner]
+            is_frame = above.counted or above.kind is Kind.AGENT
+            agents.frames[position] = owner if is_frame else agents.frames[owner]
             if above.kind is Kind.TOOL and calling[owner] and above.counted:
                 head = owner
         declared = operation.agent

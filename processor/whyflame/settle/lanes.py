@@ -92,8 +92,8 @@ class _Opening:
             lane = inside[owner] if owner >= 0 else self._main(position)
             below = lane
             operation = tree.operations[position]
-            if calling[position] and operation.counted:
-                if operation.kind is Kind.TOOL:
+            if calling[position]:
+                if operation.kind is Kind.TOOL and operation.counted:
                     below = self._open(position, lane, position, unnamed=True)
                 elif operation.kind is Kind.AGENT:
                     lane = below = self._enter(position, lane, of)
@@ -116,7 +116,7 @@ class _Opening:
             # A tool beside it started it, if its lane is known already; else only time tells.
             known = anchor >= 0 and of[anchor] >= 0
             return self._open(position, of[anchor], anchor) if known else self._open(position, lane)
-        if self._lanes[lane].unnamed:
+        if self._lanes[lane].unnamed and self._tree.operations[position].counted:
             self._lanes[lane].unnamed = False
             self._lanes[lane].name = self._tree.operations[position].span.span_id.hex()
         return lane

@@ -41,16 +41,16 @@ def find_parallel_agents(tree: Tree, agents: Agents) -> dict[int, int]:
     siblings: dict[tuple[bytes, str, int], list[int]] = {}
     tools = _LeafTools(tree)
     for position, operation in enumerate(tree.operations):
-        if operation.kind is not Kind.AGENT or not (operation.counted and agents.calling[position]):
+        if operation.kind is not Kind.AGENT or not agents.calling[position]:
             continue
         owner = tree.owners[position]
         outer = agents.heads[owner] if owner >= 0 else NO_PARENT
         if owner >= 0 and _is_calling_tool(tree, agents, owner):
             outer = owner
-        if agents.is_subagent(position, outer, tree.starts[position]):
+        if operation.counted and agents.is_subagent(position, outer, tree.starts[position]):
             openers[position] = tools.around(position)
         else:
-            key = (operation.span.trace_id, operation.session, agents.nearest[position])
+            key = (operation.span.trace_id, operation.session, agents.frames[position])
             siblings.setdefault(key, []).append(position)
     for group in siblings.values():
         if len(group) > 1:

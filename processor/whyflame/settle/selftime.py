@@ -14,6 +14,8 @@ from whyflame.settle.shares import share_time
 from whyflame.settle.tree import NO_PARENT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whyflame.settle.tree import Tree
 
 __all__ = ["assign_times"]
@@ -22,8 +24,13 @@ __all__ = ["assign_times"]
 MOST_DEPTH = 256
 
 
-def assign_times(tree: Tree) -> None:
-    """Write `wall_ns` of all operations with times, `self_ns` of the counted ones."""
+def assign_times(tree: Tree, lanes: Sequence[int]) -> None:
+    """Write `wall_ns` of all operations with times, `self_ns` of the counted ones.
+
+    Args:
+        tree: Operations with their lanes.
+        lanes: Number of the lane by position.
+    """
     for position, operation in enumerate(tree.operations):
         if tree.timed[position]:
             operation.wall_ns = tree.ends[position] - tree.starts[position]
@@ -37,7 +44,8 @@ def assign_times(tree: Tree) -> None:
         if group in shared and _takes_part(tree, position):
             members[group].append(position)
     for positions in members.values():
-        for position, time in share_time(positions, above, tree.starts, tree.ends).items():
+        shares = share_time(positions, above, tree.starts, tree.ends, lanes)
+        for position, time in shares.items():
             tree.operations[position].self_ns = time
 
 

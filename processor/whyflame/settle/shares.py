@@ -10,8 +10,18 @@ if TYPE_CHECKING:
 __all__ = ["share_time"]
 
 
+# Shares are kept in these parts of a nanosecond while they are rounded.
+PARTS = 1 << 24
+# Where between two whole numbers sums are cut; at no simple fraction, so that noise decides nothing.
+CUT = int(PARTS * 0.3819660113)
+
+
 def share_time(
-    positions: Sequence[int], above: Sequence[int], starts: Sequence[int], ends: Sequence[int]
+    positions: Sequence[int],
+    above: Sequence[int],
+    starts: Sequence[int],
+    ends: Sequence[int],
+    lanes: Sequence[int],
 ) -> dict[int, int]:
     """Self time of each position; they add up to the length of the union of all intervals.
 
@@ -20,23 +30,28 @@ def share_time(
             the outer one first.
         above: Nearest ancestor that takes part, by position; negative for none.
         starts, ends: Nanoseconds by position.
+        lanes: Lane by position; no lane is given more than the time in which it was at work.
     """
     shares: dict[int, int] = {}
     cluster: list[int] = []
     busy = 0
     for position in positions:
         if cluster and starts[position] >= busy:
-            shares.update(_share_cluster(cluster, above, starts, ends))
+            shares.update(_share_cluster(cluster, above, starts, ends, lanes))
             cluster = []
         busy = max(busy, ends[position]) if cluster else ends[position]
         cluster.append(position)
     if cluster:
-        shares.update(_share_cluster(cluster, above, starts, ends))
+        shares.update(_share_cluster(cluster, above, starts, ends, lanes))
     return shares
 
 
 def _share_cluster(
-    positions: Sequence[int], above: Sequence[int], starts: Sequence[int], ends: Sequence[int]
+    positions: Sequence[int],
+    above: Sequence[int],
+    starts: Sequence[int],
+    ends: Sequence[int],
+    lanes: Sequence[int],
 ) -> dict[int, int]:
     """Shares in one stretch of time without a pause; short ones keep the floats exact."""
     sweep = _Sweep(above)
@@ -53,8 +68,8 @@ def _share_cluster(
             sweep.start(position, time)
         else:
             sweep.end(position, time)
-    walls = {position: ends[position] - starts[position] for position in positions}
-    return _round_exactly(sweep.own, walls, sweep.covered)
+    by_lane = sorted(positions, key=lambda position: (lanes[position], position))
+    return _round_in_order(sweep.own, by_lane)
 
 
 class _Sweep:
@@ -64,7 +79,7 @@ class _Sweep:
     touches only the path to the root, not everything that runs.
 
     Attributes:
-        own: Time kept by each operation. covered: Time during which anything ran.
+        own: Time kept by each operation.
     """
 
     ROOT = -1
@@ -78,7 +93,6 @@ class _Sweep:
         self._inner: dict[int, list[int]] = {}
         self._time = 0
         self.own: dict[int, float] = {}
-        self.covered = 0
 
     def start(self, position: int, time: int) -> None:
         outer = self._nearest_running(self._above[position])
@@ -117,7 +131,6 @@ class _Sweep:
             position = self._outer[position]
         running = self._running[self.ROOT]
         if running:
-            self.covered += time - self._time
             self._given[self.ROOT] += (time - self._time) / running
         self._time = time
         for node in reversed(path):
@@ -134,26 +147,16 @@ class _Sweep:
             self.own[node] += received
 
 
-def _round_exactly(own: dict[int, float], walls: dict[int, int], total: int) -> dict[int, int]:
-    """Whole nanoseconds with the exact sum; the largest remainders are rounded up."""
-    rounded = dict.fromkeys(walls, 0)
-    for position, time in own.items():
-        # A thousandth absorbs the noise of floats, so that equal shares get equal parts.
-        rounded[position] = min(int(time + 1e-3), walls[position])
-    missing = total - sum(rounded.values())
-    order = sorted(
-        own, key=lambda position: (round(rounded[position] - own[position], 3), position)
-    )
-    while missing > 0:
-        before = missing
-        for position in order:
-            if missing and rounded[position] < walls[position]:
-                rounded[position] += 1
-                missing -= 1
-        if missing == before:
-            break
-    for position in reversed(order):
-        if missing < 0 and rounded[position] > 0:
-            rounded[position] -= 1
-            missing += 1
+def _round_in_order(own: dict[int, float], order: Sequence[int]) -> dict[int, int]:
+    """Whole nanoseconds: each gets the growth of the rounded running sum.
+
+    So the total is exact, and no stretch of `order` (an operation, a lane) gets a nanosecond more
+    than its share rounded up, which whole wall times bound.
+    """
+    rounded = {}
+    total = CUT
+    for position in order:
+        before = total // PARTS
+        total += round(own.get(position, 0.0) * PARTS)
+        rounded[position] = total // PARTS - before
     return rounded

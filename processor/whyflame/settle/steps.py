@@ -6,15 +6,14 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from whyflame.model import Kind
+from whyflame.settle.asking import Asking
 
 if TYPE_CHECKING:
+    from whyflame.model import Operation
     from whyflame.settle.lanes import Lane, Lanes
     from whyflame.settle.tree import Tree
 
 __all__ = ["assign_steps"]
-
-# Parallel model calls: how many of the newest may still have asked for a tool.
-CALLS_LOOKED_AT = 16
 
 
 def assign_steps(tree: Tree, lanes: Lanes) -> None:
@@ -63,7 +62,8 @@ class _LaneSteps:
     def assign(self, lane: Lane) -> None:
         operations = self._tree.operations
         counted = [position for position in lane.positions if operations[position].counted]
-        has_calls = any(operations[position].kind is Kind.LLM for position in counted)
+        coming = [position for position in counted if operations[position].kind is Kind.LLM]
+        asking = Asking(self._tree, coming)
         for seq, position in enumerate(lane.positions):
             operation = operations[position]
             operation.seq = seq
@@ -72,30 +72,40 @@ class _LaneSteps:
                 continue
             if operation.kind is Kind.LLM and operation.counted:
                 self._begin(position)
-            elif has_calls:
-                operation.step = self._step_of(position, above)
+            elif coming:
+                operation.step = self._step_of(position, above, asking)
             elif operation.counted and above is None:
                 self._begin(position)
             else:
                 operation.step = above
+            if operation.counted:
+                asking.note(position)
 
     def _begin(self, position: int) -> None:
         operation = self._tree.operations[position]
         operation.step = len(self.calls)
-        for call_id in operation.span.asked:
-            self._asked[call_id] = operation.step
+        self._note_asked(operation)
         self.calls.append(position)
 
-    def _step_of(self, position: int, above: int | None) -> int | None:
-        """By call id, else the operation above, else the call before; None for wrappers."""
+    def _note_asked(self, operation: Operation) -> None:
+        if operation.step is not None:
+            for call_id in operation.span.asked:
+                self._asked[call_id] = operation.step
+
+    def _step_of(self, position: int, above: int | None, asking: Asking) -> int | None:
+        """By call id, else the operation above, else by time; None for wrappers."""
         operation = self._tree.operations[position]
         if operation.span.call_id is not None:
             asked = self._asked.get(operation.span.call_id)
             if asked is not None:
                 return asked
-        if above is not None or not operation.counted:
-            return above
-        return self._step_before(position)
+        if above is None and operation.counted:
+            return asking.step_at(position)
+        if operation.kind is Kind.LLM and above is not None:
+            # Another view of the call above, which may know more of its answer.
+            operation.step = above
+            self._note_asked(operation)
+        return above
 
     def _note_step_above(self, position: int) -> int | None:
         """The step of the nearest operation above in this lane that has one."""
@@ -107,14 +117,3 @@ class _LaneSteps:
             step = self._above[owner]
         self._above[position] = step
         return step
-
-    def _step_before(self, position: int) -> int:
-        """The step of the newest model call; of parallel ones, that which had just ended."""
-        if not self.calls:
-            return 0
-        tree, newest = self._tree, self.calls[-1]
-        start = tree.starts[position]
-        begun = tree.starts[newest]
-        ended = [c for c in self.calls[-CALLS_LOOKED_AT:] if begun < tree.ends[c] <= start]
-        call = max(ended, key=tree.ends.__getitem__) if ended else newest
-        return tree.operations[call].step or 0

@@ -45,7 +45,7 @@ def arrange(
     lanes = assign_lanes(tree, agents)
     assign_turns(tree)
     assign_steps(tree, lanes)
-    assign_times(tree)
+    assign_times(tree, lanes.of)
     assign_outcomes(tree)
     for operation in tree.operations:
         _count(operation)

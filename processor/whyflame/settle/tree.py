@@ -16,7 +16,8 @@ __all__ = ["NO_PARENT", "Tree", "build_tree"]
 
 NO_PARENT = -1
 
-Entry = tuple[int, int, bytes, bytes, "Operation"]
+Entry = tuple[int, int, bytes, bytes, bool, "Operation"]
+"""Start, minus end, span id, trace id, not counted (a repeat of the same id comes last)."""
 
 
 @dataclass(slots=True)
@@ -57,7 +58,7 @@ def build_tree(operations: Sequence[Operation]) -> Tree:
 
 
 def _tree_of(entries: Sequence[Entry]) -> Tree:
-    ordered = [entry[4] for entry in entries]
+    ordered = [entry[5] for entry in entries]
     starts = [entry[0] for entry in entries]
     ends = [max(-entry[1], entry[0]) for entry in entries]
     timed = [op.span.start_ns is not None and op.span.end_ns is not None for op in ordered]
@@ -68,7 +69,7 @@ def _tree_of(entries: Sequence[Entry]) -> Tree:
 
 
 def _sorted_entries(operations: Sequence[Operation]) -> list[Entry]:
-    """(start, -end, span id, trace id, operation), sorted; unknown times are filled in."""
+    """All operations in time order; unknown times are filled in."""
     entries: list[Entry] = []
     untimed: list[Operation] = []
     for operation in operations:
@@ -77,21 +78,22 @@ def _sorted_entries(operations: Sequence[Operation]) -> list[Entry]:
         if start is None or end is None:
             untimed.append(operation)
         else:
-            entries.append((start, -end, span.span_id, span.trace_id, operation))
+            uncounted = not operation.counted
+            entries.append((start, -end, span.span_id, span.trace_id, uncounted, operation))
     if untimed:
         entries.extend(_fill_times(entries, untimed))
     entries.sort(key=_entry_key)
     return entries
 
 
-def _entry_key(entry: Entry) -> tuple[int, int, bytes, bytes]:
-    return entry[:4]
+def _entry_key(entry: Entry) -> tuple[int, int, bytes, bytes, bool]:
+    return entry[:5]
 
 
 def _fill_times(entries: Sequence[Entry], untimed: Sequence[Operation]) -> list[Entry]:
     """A place in time for spans without one: the time they have, else where their trace begins."""
     begins: dict[bytes, int] = {}
-    for start, _, _, trace_id, _ in entries:
+    for start, _, _, trace_id, _, _ in entries:
         begins[trace_id] = min(start, begins.get(trace_id, start))
     filled = []
     for operation in untimed:
@@ -99,7 +101,8 @@ def _fill_times(entries: Sequence[Entry], untimed: Sequence[Operation]) -> list[
         time = span.start_ns if span.start_ns is not None else span.end_ns
         if time is None:
             time = begins.get(span.trace_id, 0)
-        filled.append((time, -time, span.span_id, span.trace_id, operation))
+        uncounted = not operation.counted
+        filled.append((time, -time, span.span_id, span.trace_id, uncounted, operation))
     return filled
 
 

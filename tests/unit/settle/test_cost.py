@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from tests.unit.settle.builders import Trace
 
 from whyflame.errors import ConfigError
-from whyflame.model import Operation
 from whyflame.settle.cost import Pricing, is_unpriced
 from whyflame.settle.prices import find_price, read_prices
 from whyflame.settle.rates import Rates
 from whyflame.settle.shipped_prices import ShippedPrices
+
+if TYPE_CHECKING:
+    from whyflame.model import Operation
 
 JULY_2026 = 1_783_000_000_000_000_000
 

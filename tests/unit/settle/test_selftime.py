@@ -120,7 +120,7 @@ def intervals(operations: list[Operation]) -> list[tuple[int, int]]:
 
 
 @given(trees())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_self_times_add_up_to_what_was_covered(trace: Trace) -> None:
     """No time is lost and none is counted twice, in any tree."""
     operations = list(settle_made(trace).values())
@@ -130,7 +130,7 @@ def test_self_times_add_up_to_what_was_covered(trace: Trace) -> None:
 
 
 @given(trees())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_self_time_is_bounded_by_wall_time_and_the_lane(trace: Trace) -> None:
     """0 <= self <= wall, and a lane never adds up to more than it lasted."""
     operations = list(settle_made(trace).values())

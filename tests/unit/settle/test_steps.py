@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.unit.settle.builders import Trace, settle_made
 
+MS = 1_000_000
+
 
 def test_a_tool_belongs_to_the_call_that_asked_for_it() -> None:
     """The call id wins over time."""
@@ -64,11 +66,32 @@ def test_of_parallel_calls_the_one_that_just_ended_asked() -> None:
 def test_a_tool_started_while_the_answer_streams_is_in_that_step() -> None:
     """The call before it has long ended; the running one asked."""
     trace = Trace()
-    trace.add("llm:a", 0, 10)
-    trace.add("llm:b", 20, 40)
-    trace.add("tool:t", 30, 35)
+    trace.add("llm:a", 0, 10 * MS)
+    trace.add("llm:b", 20 * MS, 40 * MS)
+    trace.add("tool:t", 30 * MS, 35 * MS)
     made = settle_made(trace)
     assert made["t"].step == 1
+
+
+def test_a_call_of_the_same_millisecond_has_asked_for_nothing_yet() -> None:
+    """Starts in whole milliseconds put the next call beside the tool that it waits for."""
+    trace = Trace()
+    trace.add("llm:a", 1 * MS, 4 * MS + 100)
+    trace.add("llm:b", 4 * MS, 40 * MS)
+    trace.add("tool:t", 4 * MS, 4 * MS + 200)
+    made = settle_made(trace)
+    assert made["t"].step == 0
+
+
+def test_a_call_span_that_begins_late_still_owns_its_tools() -> None:
+    """Some producers open the span of a call at its last bytes, when its tools already run."""
+    trace = Trace()
+    trace.add("llm:a", 95 * MS, 99 * MS)
+    trace.add("tool:t", 200 * MS, 240 * MS)
+    trace.add("llm:b", 201 * MS, 205 * MS)
+    trace.add("tool:u", 206 * MS, 230 * MS)
+    made = settle_made(trace)
+    assert (made["t"].step, made["u"].step) == (1, 1)
 
 
 def test_a_lane_without_visible_calls_has_a_step_for_each_tool() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 from hypothesis import given, settings, strategies as st
@@ -12,6 +11,8 @@ from whyflame.settle.structure import arrange
 from whyflame.settle.tree import build_tree
 
 if TYPE_CHECKING:
+    import random
+
     from whyflame.model import Operation
 
 
@@ -38,7 +39,7 @@ def fresh(traces: list[Trace]) -> list[Operation]:
 
 
 @given(sessions(), st.randoms(use_true_random=False))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_order_of_arrival_does_not_matter(traces: list[Trace], rng: random.Random) -> None:
     """Any order of the same spans gives the same structure."""
     operations = fresh(traces)
@@ -50,7 +51,7 @@ def test_the_order_of_arrival_does_not_matter(traces: list[Trace], rng: random.R
 
 
 @given(sessions())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_steps_are_dense_and_lanes_hang_together(traces: list[Trace]) -> None:
     """Steps of a lane count from 0 without holes; a parent lane exists; seq is a numbering."""
     operations = fresh(traces)
