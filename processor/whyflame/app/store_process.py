@@ -174,6 +174,8 @@ def _listen(address: str) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        # Connections queue from here on, before the server takes them.
+        listener.listen(128)
     except OSError as error:
         listener.close()
         raise WhyflameError(f"http.listen {address}: {error.strerror or error}") from error

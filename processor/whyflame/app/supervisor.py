@@ -87,11 +87,17 @@ class Supervisor:
         """
         telemetry.use_directory(self.metrics_dir)
         try:
-            self._start(self.store)
-            for child in self.receivers:
-                self._start(child)
-                # The second receiver shares the ports that the first one was given.
-                self._keep_ports()
+            first, *others = self.receivers
+            self._launch(self.store)
+            self._launch(first)
+            self._await(self.store)
+            self._await(first)
+            # Further receivers share the ports that the first one was given.
+            self._keep_ports()
+            for child in others:
+                self._launch(child)
+            for child in others:
+                self._await(child)
             self._tell_store(ready=True)
         except BaseException:
             self.stop()
@@ -141,12 +147,13 @@ class Supervisor:
             telemetry.mark_process_dead(process.pid, self.metrics_dir)
         time.sleep(pause)
         try:
-            self._start(child)
+            self._launch(child)
+            self._await(child)
             self._tell_store(ready=True)
         except WhyflameError as error:
             _LOG.error("%s: %s", child.name, error)
 
-    def _start(self, child: Child) -> None:
+    def _launch(self, child: Child) -> None:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         child.process = context.Process(
@@ -155,14 +162,20 @@ class Supervisor:
         child.process.start()
         theirs.close()
         child.pipe, child.started = ours, time.monotonic()
-        if not ours.poll(START_SECONDS):
+
+    def _await(self, child: Child) -> None:
+        """Wait until a launched child says where it listens."""
+        pipe, process = child.pipe, child.process
+        if pipe is None or process is None:
+            return
+        if not pipe.poll(START_SECONDS):
             raise WhyflameError(f"{child.name} did not start within {START_SECONDS:.0f} s")
         try:
-            message = ours.recv()
+            message = pipe.recv()
         except EOFError:
-            child.process.join(5)
+            process.join(5)
             raise WhyflameError(
-                f"{child.name} ended at start with code {child.process.exitcode}"
+                f"{child.name} ended at start with code {process.exitcode}"
             ) from None
         if "error" in message:
             raise WhyflameError(message["error"])

@@ -14,6 +14,7 @@ from whyflame.errors import WhyflameError
 if TYPE_CHECKING:
     import argparse
 
+    from whyflame.app.supervisor import Addresses
     from whyflame.config import Config
     from whyflame.serve.remote import RemoteQuestions
 
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         supervisor = build_supervisor(config)
         supervisor.start()
         try:
-            _feed_and_show(supervisor.addresses.grpc, supervisor.addresses.api)
+            _feed_and_show(supervisor.addresses)
             if not args.once:
                 print("\nCtrl-C stops it and removes the temporary store.", flush=True)
                 supervisor.run()
@@ -56,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _feed_and_show(grpc_address: str, api_address: str) -> None:
+def _feed_and_show(where: Addresses) -> None:
     from whyflame import demo_data
-    from whyflame.cli.top import print_top
+    from whyflame.cli.top import print_top, widest
     from whyflame.sending import Sender, shift_times
     from whyflame.serve.questions import Filter
     from whyflame.serve.remote import RemoteQuestions
@@ -67,18 +68,19 @@ def _feed_and_show(grpc_address: str, api_address: str) -> None:
     recording = manifest["recording"]
     print(
         f"sending {recording['spans']:,} spans of {len(manifest['sessions']):,} agent sessions to "
-        f"{grpc_address} (OTLP/gRPC)",
+        f"{where.grpc} (OTLP/gRPC)",
         file=sys.stderr,
         flush=True,
     )
-    with Sender(f"http://{grpc_address}") as sender:
-        for signal, body in shift_times(demo_data.requests(), recording["end_ns"]):
+    with Sender(where.grpc) as sender:
+        # As if the fleet's day ended now: the page and Pyroscope look at recent times.
+        for signal, body in shift_times(demo_data.requests(), recording["end_ns"], None):
             sender.send(signal, body)
-    server = RemoteQuestions(f"http://{api_address}")
+    server = RemoteQuestions(f"http://{where.api}")
     server.segment(None, None)
-    print_top(server.totals(("path",), Filter())["rows"], ("path",), WIDEST)
+    print_top(*widest(server, ("task",), Filter()), ("task",), WIDEST)
     _check(server, manifest["totals"])
-    print(f"\nflame graph: http://{api_address}/")
+    print(f"\nflame graph: http://{where.api}/")
 
 
 def _check(server: RemoteQuestions, sent: dict[str, Any]) -> None:

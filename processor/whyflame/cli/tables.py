@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 UNKNOWN = "-"
+PIPE_WIDTH = 200
 _COLUMNS = {
     "llm_calls": "calls",
     "llm_errors": "failed",
@@ -37,10 +38,11 @@ _COLUMNS = {
 
 
 def console() -> Console:
-    """Standard output; plain text when it is not a terminal."""
+    """Standard output; plain text without narrow columns when it is not a terminal."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=True)
+    made = Console(highlight=False)
+    return made if made.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
 
 
 def table(*columns: str, numbers: Iterable[int] = ()) -> Table:

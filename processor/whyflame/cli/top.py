@@ -10,14 +10,22 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-__all__ = ["add_parser", "print_top", "run"]
+    from whyflame.serve.questions import Filter, Questions
+
+__all__ = ["add_parser", "print_top", "run", "tokens_of", "widest"]
+
+# As `totals --by path` joins the names of a path.
+PATH_SEPARATOR = " > "
 
 
 def add_parser(subparsers: Any) -> None:
     """Declare the command."""
     parser = subparsers.add_parser("top", help="the widest tasks, with their shares")
     parser.add_argument(
-        "--by", default="path", metavar="FIELD,...", help="what to rank (default: path)"
+        "--by",
+        default="task",
+        metavar="FIELD,...",
+        help="what to rank; task (the default) counts everything inside it, nested tasks included",
     )
     parser.add_argument("-n", "--limit", type=int, default=20, help="rows (default 20)")
     add_filters(parser)
@@ -27,27 +35,49 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask and print."""
-    by = split_fields(args.by) or ("path",)
+    by = split_fields(args.by) or ("task",)
     with questions(args) as asked:
-        rows = asked.totals(by, chosen_filter(args))["rows"]
-    print_top(rows, by, args.limit)
+        rows = widest(asked, by, chosen_filter(args))
+    print_top(*rows, by, args.limit)
     return 0
 
 
-def print_top(rows: Sequence[dict[str, Any]], by: Sequence[str], limit: int) -> None:
-    """Rank rows of `totals` by tokens; what is not shown is summed up in the last line."""
+def widest(asked: Questions, by: Sequence[str], chosen: Filter) -> tuple[list[dict[str, Any]], int]:
+    """Rows to rank and the tokens of all operations.
+
+    Tasks nest, so that a task's row holds all that ran inside it; such rows do not add up.
+    """
+    if tuple(by) != ("task",):
+        rows = asked.totals(tuple(by), chosen)["rows"]
+        return rows, sum(tokens_of(row) for row in rows)
+    rows = asked.totals(("path",), chosen)["rows"]
+    tasks: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        for name in dict.fromkeys((row["path"] or "").split(PATH_SEPARATOR)):
+            _add(tasks.setdefault(name, {"task": name or None}), row)
+    ranked = sorted(tasks.values(), key=lambda row: (-tokens_of(row), str(row["task"])))
+    return ranked, sum(tokens_of(row) for row in rows)
+
+
+def _add(into: dict[str, Any], row: dict[str, Any]) -> None:
+    for key, value in row.items():
+        if key != "path" and value is not None:
+            into[key] = (into.get(key) or 0) + value
+
+
+def print_top(rows: Sequence[dict[str, Any]], whole: int, by: Sequence[str], limit: int) -> None:
+    """Rank rows by tokens; what is not shown is said."""
     from whyflame.cli.tables import console, count, money, seconds, share, table
 
-    whole = sum(_tokens(row) for row in rows)
     made = table(
         "tokens", "share", "cost", "self time", "calls", "tools", "failed", *by, numbers=range(7)
     )
     for row in rows[:limit]:
         made.add_row(
-            count(_tokens(row)),
-            share(_tokens(row), whole),
-            money(row["cost_usd"]),
-            seconds(row["duration_seconds"]),
+            count(tokens_of(row)),
+            share(tokens_of(row), whole),
+            money(row.get("cost_usd")),
+            seconds(row.get("duration_seconds")),
             count(row["llm_calls"]),
             count(row["tool_calls"]),
             count(row["llm_errors"] + row["tool_errors"]),
@@ -55,12 +85,10 @@ def print_top(rows: Sequence[dict[str, Any]], by: Sequence[str], limit: int) -> 
         )
     out = console()
     out.print(made)
-    rest = rows[limit:]
-    if rest:
-        hidden = sum(_tokens(row) for row in rest)
-        out.print(f"and {len(rest):,} more rows with {hidden:,} tokens")
-    out.print(f"{whole:,} tokens in all")
+    hidden = f"; {len(rows) - limit:,} more rows (--limit)" if len(rows) > limit else ""
+    out.print(f"{whole:,} tokens in all{hidden}")
 
 
-def _tokens(row: dict[str, Any]) -> int:
-    return int(row["input_tokens"] or 0) + int(row["output_tokens"] or 0)
+def tokens_of(row: dict[str, Any]) -> int:
+    """All tokens of a row of totals."""
+    return int(row.get("input_tokens") or 0) + int(row.get("output_tokens") or 0)
