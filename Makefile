@@ -6,6 +6,7 @@
 BIN := .venv/bin
 QUIET := scripts/quiet
 SETS := $(wildcard requirements/*.txt) pyproject.toml scripts/setup
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export UV_NO_CONFIG := 1
 export UV_SYSTEM_CERTS := 1
 
