@@ -114,10 +114,10 @@ class Distributor:
             level = min(float(limits.burst_bytes), level + earned)
             if size > level:
                 self._buckets[tenant] = (level, now)
-                rate = f"{limits.rate_bytes_per_second / (1 << 20):.1f} MiB"
+                rate = human(limits.rate_bytes_per_second)
                 raise Refusal(
                     "resource_exhausted",
-                    f"push rate limit ({rate}) exceeded while adding {size / (1 << 20):.1f} MiB",
+                    f"push rate limit ({rate}) exceeded while adding {human(size)}",
                 )
             self._buckets[tenant] = (level - size, now)
 
@@ -167,3 +167,13 @@ def inflate(content: bytes, limit: int) -> bytes:
     if len(result) > limit:
         raise invalid("uncompressed profile payload size exceeds limit")
     return result
+
+
+def human(size: int) -> str:
+    """A size as the server writes it: one decimal below ten."""
+    value, unit = float(size), "B"
+    for larger in ("KiB", "MiB", "GiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.1f} {unit}" if value < 10 and unit != "B" else f"{value:.0f} {unit}"

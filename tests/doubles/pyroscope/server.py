@@ -25,6 +25,7 @@ from tests.doubles.pyroscope.otlp import OTLP_METHOD, OTLP_PATH, handle_grpc, ha
 from tests.doubles.pyroscope.wire import PushRequest
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable
 
 PUSH_PATH = "/push.v1.PusherService/Push"
@@ -65,6 +66,7 @@ class Double:
         self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
         self.statuses: list[int] = []
+        self.connections = 0
         self._distributor = Distributor(self.flavour, limits or Limits(), clock)
         self._server = _Server(("127.0.0.1", port), _handler_for(self))
         self._grpc = GrpcPort({PUSH_PATH: self._grpc_push, OTLP_METHOD: self._grpc_otlp})
@@ -100,6 +102,12 @@ class Double:
     def fail_next(self, fault: Fault | int, times: int = 1) -> None:
         """Arm a fault for the next pushes."""
         self.faults.fail_next(fault, times)
+
+    def wrap_tls(self, context: ssl.SSLContext) -> None:
+        """Speak TLS on the HTTP port from now on."""
+        self._server.socket = context.wrap_socket(
+            self._server.socket, server_side=True, do_handshake_on_connect=False
+        )
 
     def compact(self) -> int:
         """Run the server's compaction; returns how many profiles it dropped."""
@@ -230,11 +238,18 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that break off, as those do who doubt our certificate, are no news."""
+
 
 def _handler_for(double: Double) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
+
+        def setup(self) -> None:
+            super().setup()
+            double.connections += 1
 
         def _serve(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}

@@ -43,8 +43,9 @@ class ExportMachine(RuleBasedStateMachine):
         self.start_job()
 
     def start_job(self) -> None:
-        exporter = PyroscopeExporter("out", {"url": self.double.url, "encoding": self.encoding})
-        self.job = make_job(self.world, exporter)
+        options = {"url": self.double.url, "encoding": self.encoding}
+        self.exporter = PyroscopeExporter("out", options)
+        self.job = make_job(self.world, self.exporter)
 
     @rule(count=st.integers(1, 4), agents=st.integers(1, 3), nano=st.integers(0, 2500))
     def settle_operations(self, count: int, agents: int, nano: int) -> None:
@@ -87,6 +88,8 @@ class ExportMachine(RuleBasedStateMachine):
             pass
         finally:
             setattr(outbox_module.Outbox, step, original)
+        # What the kernel does for a dead process.
+        self.exporter.close(1)
         self.world.reopen()
         self.start_job()
 
@@ -125,15 +128,27 @@ class ExportMachine(RuleBasedStateMachine):
 
     def check_sums(self) -> None:
         self.double.compact()
-        pushed = self.double.sums()
         expected = self.world.totals()
-        assert {name: pushed.get(name, 0) for name in expected} == expected
+        pushed = dict.fromkeys(expected, 0) | self.double.sums()
+        # Rounding to whole micro-USD may run ahead or behind by one (see `export.money`).
+        assert abs(pushed.pop("cost") - expected.pop("cost")) <= 1
+        assert pushed == expected
 
 
-ExportMachine.TestCase.settings = settings(
-    max_examples=12,
-    stateful_step_count=14,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
-TestExportMachine = pytest.mark.timeout(180)(ExportMachine.TestCase)
+class LongExportMachine(ExportMachine):
+    """The same, tried harder."""
+
+
+def _tried(examples: int, steps: int) -> settings:
+    return settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+ExportMachine.TestCase.settings = _tried(5, 12)
+LongExportMachine.TestCase.settings = _tried(150, 30)
+TestExportMachine = ExportMachine.TestCase
+TestLongExportMachine = pytest.mark.slow(pytest.mark.timeout(900)(LongExportMachine.TestCase))
