@@ -143,7 +143,9 @@ class SegmentConfig:
     """Segmentation."""
 
     segmenter: str = setting("auto", "auto, recurrence, rules, llm, marks or an entry point's name")
-    interval: float = setting(15.0, "how often runs that are ready are settled and segmented", "duration")
+    interval: float = setting(
+        15.0, "how often runs that are ready are settled and segmented", "duration"
+    )
     granularity: float = setting(5.0, "expected steps of an innermost interval", minimum=1)
     names_file: str = setting("", "YAML with verbs, synonyms and object aliases to add", "file")
     options: dict[str, Any] = setting({}, "options of the chosen segmenter")
