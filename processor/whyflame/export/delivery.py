@@ -111,6 +111,18 @@ class Delivery:
             self.waiting_bytes += row.size
             heapq.heappush(self._waiting, (0, row.id, row))
 
+    def sync(self, rows: Iterable[OpenRow]) -> None:
+        """Follow changes made by hand: payloads put back into the outbox, or dropped from it."""
+        known = {row.id: row for _, _, row in self._waiting}
+        flying = {flight.row.id for flight in self._flying.values()}
+        current = {row.id: row for row in rows}
+        for row in known.values():
+            if row.id not in current:
+                self._forget(row)
+        self._waiting = [item for item in self._waiting if item[1] in current]
+        heapq.heapify(self._waiting)
+        self.add(row for row in current.values() if row.id not in known and row.id not in flying)
+
     def pump(self, now_ns: int) -> bool:
         """Record finished sends and start what may start; True when anything moved."""
         collected = self._collect(now_ns)

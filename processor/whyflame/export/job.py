@@ -219,6 +219,7 @@ class _Channel:
         telemetry.EXPORT_WAITING_BYTES.set(self.delivery.waiting_bytes, name)
         telemetry.EXPORT_WINDOW_SECONDS.set(self._windows.window_ns / SECOND_NS, name)
         if now_ns >= self._next_prune_ns:
+            self.delivery.sync(self._outbox.open_rows(name))
             self._outbox.prune(name, self._bound.settings.max_dead_bytes, now_ns)
             self._next_prune_ns = now_ns + _PRUNE_NS
         if now_ns >= self._next_drift_ns:

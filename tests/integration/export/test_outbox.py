@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.integration.export.world import SECOND, World, make_job
 
+from whyflame.errors import PermanentError, UsageError
+from whyflame.export import PausedError
 from whyflame.export.fake import MemoryExporter
 from whyflame.export.reshape import unpack
 from whyflame.store.outbox import Drift, Outbox
+from whyflame.store.outbox_letters import drop_letters, list_letters, retry_letters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from whyflame.export import ExportJob
     from whyflame.fold.profile import Profile
 
 
@@ -244,3 +248,82 @@ def test_two_exporters_each_get_everything(world: World) -> None:
     job.close()
     assert (len(first.accepted), len(second.accepted)) == (3, 3)
     assert not {payload.id for payload in first.accepted} & {p.id for p in second.accepted}
+
+
+def dead_letters(world: World, exporter: MemoryExporter) -> ExportJob:
+    """A job with two dead letters."""
+    world.settle(world.operation(agent="a"), world.operation(agent="b"))
+    exporter.fail_next(PermanentError("400", "refused_400"), times=2)
+    job = make_job(world, exporter)
+    job.tick(0)
+    return job
+
+
+def test_dead_letters_are_listed_with_their_reason(world: World) -> None:
+    job = dead_letters(world, MemoryExporter())
+    letters = list_letters(world.store)
+    assert [(letter.id, letter.state, letter.reason) for letter in letters] == [
+        (1, "dead", "refused_400"),
+        (2, "dead", "refused_400"),
+    ]
+    assert list_letters(world.store, state="waiting") == []
+    assert list_letters(world.store, exporter="nobody") == []
+    job.close()
+
+
+def test_a_retried_letter_is_sent_again_with_the_same_bytes(world: World) -> None:
+    exporter = MemoryExporter()
+    job = dead_letters(world, exporter)
+    assert retry_letters(world.store, [1], world.clock()) == 1
+    world.clock.advance(61)
+    job.tick(0)
+    job.tick(0)
+    (payload,) = exporter.accepted
+    first = exporter.attempts[0]
+    assert (payload.body, payload.labels, payload.time_ns) == (
+        first.body, first.labels, first.time_ns,
+    )  # fmt: skip
+    assert [letter.id for letter in list_letters(world.store)] == [2]
+    job.close()
+
+
+def test_dropped_letters_are_gone(world: World) -> None:
+    exporter = MemoryExporter()
+    job = dead_letters(world, exporter)
+    assert drop_letters(world.store, [1, 2], world.clock()) == 2
+    world.clock.advance(61)
+    job.tick(0)
+    assert list_letters(world.store) == []
+    assert world.store.cursor().execute("SELECT count(*) FROM outbox").fetchall() == [(0,)]
+    assert exporter.accepted == []
+    job.close()
+
+
+def test_a_waiting_payload_can_be_dropped_while_the_job_runs(world: World) -> None:
+    exporter = MemoryExporter()
+    exporter.fail_next(PausedError("401", "unauthorized"))
+    world.settle(world.operation())
+    job = make_job(world, exporter)
+    job.tick(0)
+    drop_letters(world.store, [1], world.clock())
+    world.clock.advance(61)
+    job.tick(0)
+    world.clock.advance(61)
+    assert job.tick(0) is False
+    job.close()
+
+
+def test_unknown_numbers_are_errors(world: World) -> None:
+    dead_letters(world, MemoryExporter()).close()
+    with pytest.raises(UsageError, match="number 99"):
+        retry_letters(world.store, [1, 99], world.clock())
+    with pytest.raises(UsageError, match="number 99"):
+        drop_letters(world.store, [99], world.clock())
+
+
+def test_the_oldest_dead_letters_go_when_there_are_too_many(world: World) -> None:
+    job = dead_letters(world, MemoryExporter())
+    job.close()
+    letters = list_letters(world.store)
+    Outbox(world.store).prune("out", 400, world.clock())
+    assert [letter.id for letter in list_letters(world.store)] == [letters[-1].id]
