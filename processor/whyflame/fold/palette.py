@@ -19,6 +19,8 @@ __all__ = [
     "Family",
     "css_variables",
     "family_of",
+    "fill_names",
+    "fill_of",
     "shade_of",
 ]
 
@@ -95,8 +97,8 @@ _ACTOR_ENDS = ("agent", "assistant", "bot")
 _FAILURE_ENDS = ("error", "exception", "timeout", "failure", "refused", "exceeded")
 
 DIFF_STEPS = {
-    "light": ("#2f7fc1", "#6ea8d8", "#abcdea", "#d9dde3", "#f6cd9a", "#f0a452", "#dd7a1c"),
-    "dark": ("#6db6f2", "#5a93c4", "#5f7d98", "#79828e", "#a98a63", "#d0934a", "#f5a742"),
+    "light": ("#4a93d1", "#6ea8d8", "#abcdea", "#d9dde3", "#f6cd9a", "#f0a452", "#dd7a1c"),
+    "dark": ("#6db6f2", "#5a93c4", "#6a8aa6", "#79828e", "#a98a63", "#d0934a", "#f5a742"),
 }
 """From much less (blue) over equal (grey) to much more (orange)."""
 
@@ -116,15 +118,24 @@ def shade_of(frame: str) -> int:
     return zlib.crc32(frame.encode(errors="replace")) % SHADES
 
 
+def fill_names() -> list[str]:
+    """Every fill a frame can have; names of style classes and of custom properties."""
+    shades = [f"{family.key}-{shade}" for family in FAMILIES for shade in range(SHADES)]
+    return [*shades, *(f"diff-{step}" for step in range(len(DIFF_STEPS["light"])))]
+
+
+def fill_of(name: str, theme: str) -> str:
+    """Colour of one of `fill_names` in a theme."""
+    key, _, number = name.partition("-")
+    if key == "diff":
+        return DIFF_STEPS[theme][int(number)]
+    return next(family for family in FAMILIES if family.key == key).colour(theme, int(number))
+
+
 def css_variables(theme: str) -> str:
-    """Custom properties with every colour of a theme, for a `:root` rule."""
+    """Custom properties with every colour of a theme, for a style rule."""
     rows = [f"--text-on-frame:{TEXT_ON_FRAME[theme]}", f"--narrow:{NARROW[theme]}"]
-    rows += [
-        f"--{family.key}-{shade}:{family.colour(theme, shade)}"
-        for family in FAMILIES
-        for shade in range(SHADES)
-    ]
-    rows += [f"--diff-{step}:{colour}" for step, colour in enumerate(DIFF_STEPS[theme])]
+    rows += [f"--{name}:{fill_of(name, theme)}" for name in fill_names()]
     return ";".join(rows)
 
 

@@ -18,13 +18,13 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from whyflame.fold.palette import FAMILIES, css_variables, family_of, shade_of
+from whyflame.fold.palette import FAMILIES, css_variables, family_of, fill_names, fill_of, shade_of
 from whyflame.fold.svg_tree import SvgTree, build_svg_tree
 
 if TYPE_CHECKING:
     from whyflame.fold.profile import Profile
 
-__all__ = ["SvgText", "amount", "encode", "noun", "render", "script_hash"]
+__all__ = ["SvgText", "amount", "brief", "encode", "noun", "render", "script_hash"]
 
 _WIDTH, _MARGIN, _TOP, _ROW = 1200, 16, 100, 22
 _FOOT = 40
@@ -107,7 +107,7 @@ def noun(measure: str) -> str:
 
 def _figures(profile: Profile, first: str) -> str:
     names = [first, *(item.name for item in profile.sample_types if item.name != first)]
-    parts = [_brief(profile.total(name), profile.unit(name), noun(name)) for name in names]
+    parts = [brief(profile.total(name), profile.unit(name), noun(name)) for name in names]
     if profile.time_ns:
         start = _moment(profile.time_ns)
         end = _moment(profile.time_ns + profile.duration_ns)
@@ -115,7 +115,7 @@ def _figures(profile: Profile, first: str) -> str:
     return "  ·  ".join(parts)
 
 
-def _brief(value: int, unit: str, name: str) -> str:
+def brief(value: int, unit: str, name: str) -> str:
     """A figure as a heading shows it; the exact one stands in the tooltips."""
     if unit == "nanousd":
         return f"${value / 1e9:,.2f}"
@@ -200,7 +200,7 @@ def render(tree: SvgTree, text: SvgText) -> bytes:
         ),
         f'<title id="whyflame-title">{_text(text.title)}</title>',
         f"<style>{_asset('flame.css')}{_theme()}</style>",
-        '<rect class="ground" width="100%" height="100%"/>',
+        '<rect class="ground" width="100%" height="100%" fill="#ffffff"/>',
         f'<text class="heading" x="{_MARGIN}" y="34">{_text(text.title)}</text>',
         (
             f'<text class="figures" id="whyflame-figures" x="{_MARGIN}" y="58">'
@@ -235,14 +235,16 @@ def render(tree: SvgTree, text: SvgText) -> bytes:
 
 def _theme() -> str:
     light, dark = css_variables("light"), css_variables("dark")
-    return f"svg{{{light}}}@media (prefers-color-scheme: dark){{svg{{{dark}}}}}"
+    # Classes, beside plain fill attributes for programs that know no custom properties.
+    fills = "".join(f".whyflame .{name}{{fill:var(--{name})}}" for name in fill_names())
+    return f".whyflame{{{light}}}@media (prefers-color-scheme: dark){{.whyflame{{{dark}}}}}{fills}"
 
 
 def _legend_markup(legend: list[tuple[str, str]]) -> str:
     parts, x = [], _MARGIN
     for variable, label in legend:
         parts.append(
-            f'<rect x="{x}" y="73" width="10" height="10" rx="3" fill="var(--{variable})"/>'
+            f'<rect x="{x}" y="73" width="10" height="10" rx="3" class="{variable}" fill="{fill_of(variable, "light")}"/>'
         )
         parts.append(f'<text class="key" x="{x + 16}" y="82">{_text(label)}</text>')
         x += 16 + round(len(label) * _CHAR_WIDTH) + 20
@@ -287,7 +289,7 @@ def _shape(
         f'<g class="frame" role="treeitem" aria-level="{tree.depth[index] + 1}" '
         f'aria-label="{label}"><title>{label}</title>'
         f'<rect x="{x + 0.5:.2f}" y="{y}" width="{max(width - 1, 0.5):.2f}" height="{_ROW - 1}" '
-        f'rx="{3 if width > _ROUND else 0}" fill="var(--{fill})"/>'
+        f'rx="{3 if width > _ROUND else 0}" class="{fill}" fill="{fill_of(fill, "light")}"/>'
     )
     shown = _fitted(name, width - 12)
     if shown:

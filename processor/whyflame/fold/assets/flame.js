@@ -100,12 +100,12 @@
   }
 
   function fill(i) {
-    if (!isDiff) return "var(--" + data.colours[data.name[i]] + ")";
-    if (i === 0) return "var(--diff-3)";
+    if (!isDiff) return data.colours[data.name[i]];
+    if (i === 0) return "diff-3";
     const { before, after } = change(i);
     const ratio = (after - before) / Math.max(before, after, 1e-12);
     const size = Math.abs(ratio) < 0.05 ? 0 : Math.abs(ratio) < 0.25 ? 1 : Math.abs(ratio) < 0.6 ? 2 : 3;
-    return "var(--diff-" + (3 + Math.sign(ratio) * size) + ")";
+    return "diff-" + (3 + Math.sign(ratio) * size);
   }
 
   function draw() {
@@ -147,7 +147,7 @@
     }, into);
     if (end[i] > i + 1) group.setAttribute("aria-expanded", "true");
     const y = TOP + data.depth[i] * ROW;
-    element("rect", { x: x + 0.5, y, width: Math.max(w - 1, 0.5), height: ROW - 1, rx: w > 8 ? 3 : 0, fill: fill(i) }, group);
+    element("rect", { x: x + 0.5, y, width: Math.max(w - 1, 0.5), height: ROW - 1, rx: w > 8 ? 3 : 0, class: fill(i) }, group);
     const label = fit(name(i), w - 12);
     if (label) element("text", { x: x + 6, y: y + ROW / 2 + 4 }, group).textContent = label;
   }
@@ -242,7 +242,7 @@
       line(list, "share of all", percent(width[i]));
       if (i) line(list, "share of parent", percent(width[i] / (width[parent[i]] || 1)));
       line(list, data.types[0].noun, figure(data.totals[0][i], unit));
-      line(list, "of it own", figure(data.selfs[i], unit));
+      line(list, "in itself", figure(data.selfs[i], unit));
       for (let k = 1; k < data.types.length; k++) line(list, data.types[k].noun, figure(data.totals[k][i], data.types[k].unit));
     }
     box.replaceChildren(title, path, list);
@@ -316,7 +316,8 @@
       if (event.key === "Enter") { nextMatch(1); event.preventDefault(); }
       return;
     }
-    if (event.target === resetButton) return;
+    // Beside other controls of a page that holds this graph, their keys are theirs.
+    if (/^(input|textarea|select|button|a)$/i.test(event.target.localName)) return;
     const move = moves[event.key];
     if (move) {
       event.preventDefault();
@@ -327,8 +328,10 @@
   function resize() {
     const room = Math.round(svg.getBoundingClientRect().width);
     pageWidth = Math.max(320, room || 1200);
-    svg.setAttribute("viewBox", "0 0 " + pageWidth + " " + data.height);
-    svg.setAttribute("height", data.height);
+    // Alone in a window the drawing takes all of it, so that tooltips are not cut off below.
+    const height = document.documentElement === svg ? Math.max(data.height, window.innerHeight) : data.height;
+    svg.setAttribute("viewBox", "0 0 " + pageWidth + " " + height);
+    svg.setAttribute("height", height);
     const tools = svg.querySelector(".tools").parentNode, size = Math.min(340, pageWidth - 2 * MARGIN);
     tools.setAttribute("x", pageWidth - MARGIN - size);
     tools.setAttribute("width", size);
