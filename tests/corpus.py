@@ -11,12 +11,14 @@ import tarfile
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whyflame.dialects import read_logs, read_traces
 from whyflame.journal.frame import Signal
 from whyflame.journal.otlp_json import to_protobuf
-from whyflame.model import Span
+
+if TYPE_CHECKING:
+    from whyflame.model import Span
 
 ARCHIVE = Path(__file__).parent / "golden" / "corpus.tar.xz"
 

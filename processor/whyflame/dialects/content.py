@@ -6,9 +6,16 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from whyflame.dialects.long_input import newest_user_in
-from whyflame.dialects.messages import asked_calls, flatten_text, parse, walk_messages
-from whyflame.dialects.plans import plan_items
-from whyflame.dialects.values import read_any, read_text
+from whyflame.dialects.messages import (
+    Message,
+    asked_calls,
+    flatten_text,
+    only_speaks,
+    parse,
+    walk_messages,
+)
+from whyflame.dialects.plans import keeps_plan, plan_items
+from whyflame.dialects.values import cut_text, read_any, read_text
 from whyflame.model import Content, Kind
 
 if TYPE_CHECKING:
@@ -122,30 +129,48 @@ def _fill_response(
         if not text:
             continue
         parsed = parse(text) if text[0] in "[{" else None
-        if span.kind is Kind.LLM and parsed is not None and not span.asked:
+        messages = walk_messages(parsed) if parsed is not None else []
+        if span.kind is Kind.LLM and not span.asked and not _only_speak(messages):
             span.asked = tuple(asked_calls(parsed))
-        spoken = _response_text(parsed) if parsed is not None else text
+        spoken = _response_text(parsed, messages) if parsed is not None else text
         if content.response is None and spoken:
             set_text(content, "response", spoken)
 
 
-def _response_text(parsed: Any) -> str:
-    messages = walk_messages(parsed)
-    spoken = [message.text for message in messages if message.role == "assistant" and message.text]
-    return spoken[-1] if spoken else flatten_text(parsed)
+def _only_speak(messages: list[Message]) -> bool:
+    return bool(messages) and all(only_speaks(message) for message in messages)
+
+
+def _response_text(parsed: Any, messages: list[Message]) -> str:
+    for message in reversed(messages):
+        text = message.text if message.role == "assistant" else ""
+        if text:
+            return text
+    return flatten_text(parsed)
 
 
 def _fill_tool(
     span: Span, content: Content, attributes: Mapping[str, bytes], keys: Mapping[str, Keys]
 ) -> None:
-    for key in keys.get("arguments", ()):
-        text = _value_text(attributes[key])
+    for part in ("arguments", "result"):
+        for key in keys.get(part, ()):
+            if _set_cut(content, part, attributes[key]):
+                if part == "arguments" and keeps_plan(span.tool):
+                    content.plan = plan_items(_value_text(attributes[key]) or "")
+                break
+
+
+def _set_cut(content: Content, part: str, raw: bytes) -> bool:
+    """Stores the beginning of a text without decoding the rest; False when there is none."""
+    cut = cut_text(raw, TEXT_LIMIT)
+    if cut is None:
+        text = _value_text(raw)
         if text:
-            set_text(content, "arguments", text)
-            content.plan = plan_items(span.tool, text)
-            break
-    for key in keys.get("result", ()):
-        text = _value_text(attributes[key])
-        if text:
-            set_text(content, "result", text)
-            break
+            set_text(content, part, text)
+        return bool(text)
+    text, size = cut
+    if not text or text in _MASKS:
+        return False
+    setattr(content, part, text)
+    setattr(content, f"{part}_bytes", size)
+    return True

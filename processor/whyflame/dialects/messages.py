@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-__all__ = ["Message", "asked_calls", "flatten_text", "newest_user", "walk_messages"]
+__all__ = ["Message", "asked_calls", "flatten_text", "newest_user", "only_speaks", "walk_messages"]
 
 _ROLES = {
     "human": "user",
@@ -66,11 +66,20 @@ _DEPTH = 12
 
 
 class Message(NamedTuple):
-    """One message: canonical role, its text, and whether it only carries tool results."""
+    """One message: canonical role, and the object that holds its content or parts."""
 
     role: str
-    text: str
-    is_result: bool
+    body: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """All its text."""
+        return flatten_text(self.body.get("parts", self.body.get("content")))
+
+    @property
+    def is_result(self) -> bool:
+        """True when a message of role user only brings back what tools returned."""
+        return _is_result(self.body)
 
 
 def role_of(message: dict[str, Any]) -> str | None:
@@ -79,7 +88,7 @@ def role_of(message: dict[str, Any]) -> str | None:
     if isinstance(role, dict):
         role = role.get("value")
     if isinstance(role, str):
-        known = _ROLES.get(role.rsplit(".", 1)[-1].lower())
+        known = _ROLES.get(role) or _ROLES.get(role.rsplit(".", 1)[-1].lower())
         if known:
             return known
     path = message.get("id")
@@ -95,6 +104,8 @@ def flatten_text(content: Any, depth: int = 0) -> str:
     if depth > _DEPTH:
         return ""
     if isinstance(content, list):
+        if len(content) == 1:
+            return flatten_text(content[0], depth + 1)
         return "\n".join(filter(None, (flatten_text(part, depth + 1) for part in content)))
     if isinstance(content, dict):
         for key in ("text", "content", "parts", "value", "thinking"):
@@ -112,39 +123,49 @@ def _parts(message: dict[str, Any]) -> list[Any]:
 
 
 def _is_result(message: dict[str, Any]) -> bool:
-    """True when a message of role user only brings back what tools returned."""
     if message.get("tool_call_id"):
         return True
-    parts = [part for part in _parts(message) if isinstance(part, dict)]
-    results = [
-        part
-        for part in parts
-        if str(part.get("type", "")).lower() in _RESULT_TYPES
-        or any(part.get(key) for key in _RESULT_KEYS)
-    ]
-    return bool(parts) and len(results) == len(parts)
+    parts = _parts(message)
+    return bool(parts) and all(isinstance(part, dict) and _is_result_part(part) for part in parts)
 
 
-def walk_messages(value: Any, depth: int = 0) -> list[Message]:
+def _is_result_part(part: dict[str, Any]) -> bool:
+    kind = part.get("type")
+    if kind == "text":
+        return False
+    return str(kind).lower() in _RESULT_TYPES or any(part.get(key) for key in _RESULT_KEYS)
+
+
+def walk_messages(value: Any) -> list[Message]:
     """The messages in a parsed value, in order."""
+    found: list[Message] = []
+    _walk(value, found, 0)
+    return found
+
+
+def _walk(value: Any, found: list[Message], depth: int) -> None:
     if depth > _DEPTH:
-        return []
+        return
     if isinstance(value, list):
-        return [message for item in value for message in walk_messages(item, depth + 1)]
-    if not isinstance(value, dict):
-        return []
-    role = role_of(value)
-    body = _body(value)
-    if role and body is not None:
-        text = flatten_text(body.get("parts", body.get("content")))
-        return [Message(role, text, role == "user" and _is_result(body))]
+        for item in value:
+            _walk(item, found, depth + 1)
+    elif isinstance(value, dict):
+        role = role_of(value)
+        body = _body(value) if role else None
+        if role and body is not None:
+            found.append(Message(role, body))
+        else:
+            _walk_members(value, found, depth + 1)
+
+
+def _walk_members(value: dict[str, Any], found: list[Message], depth: int) -> None:
+    before = len(found)
     for key in _LISTS:
         inner = value.get(key)
         if isinstance(inner, (list, dict)):
-            found = walk_messages(inner, depth + 1)
-            if found:
-                return found
-    return []
+            _walk(inner, found, depth)
+            if len(found) > before:
+                return
 
 
 def _body(value: dict[str, Any]) -> dict[str, Any] | None:
@@ -153,6 +174,16 @@ def _body(value: dict[str, Any]) -> dict[str, Any] | None:
         if isinstance(candidate, dict) and ("content" in candidate or "parts" in candidate):
             return candidate
     return None
+
+
+def only_speaks(message: Message) -> bool:
+    """True when a message consists of text alone: it asks for no tool."""
+    if "tool_calls" in message.body or "additional_kwargs" in message.body:
+        return False
+    parts = _parts(message.body)
+    return bool(parts) and all(
+        isinstance(part, dict) and part.get("type") == "text" for part in parts
+    )
 
 
 def newest_user(messages: list[Message]) -> tuple[str | None, int | None]:

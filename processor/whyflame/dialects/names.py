@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 __all__ = ["normal_model", "normal_provider"]
 
 _PROVIDERS = {
@@ -68,6 +70,7 @@ _PREFIXES = frozenset(
 )
 
 
+@lru_cache(maxsize=4096)
 def normal_provider(name: str | None) -> str | None:
     """Lower case, one spelling a vendor; None for frameworks that name themselves."""
     if not name:
@@ -78,6 +81,7 @@ def normal_provider(name: str | None) -> str | None:
     return _PROVIDERS.get(lower, lower)
 
 
+@lru_cache(maxsize=4096)
 def normal_model(name: str | None) -> str | None:
     """Without a router's prefix ("openai/gpt-5-mini" -> "gpt-5-mini")."""
     if not name or "/" not in name:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from whyflame.dialects.literals import parse_literal
 
-__all__ = ["plan_items"]
+__all__ = ["keeps_plan", "plan_items"]
 
 _TOOLS = re.compile(
     r"(?:^|[_.:\W])(?:todo_?write|write_?todos?|update_?todos?|todo_?list|todos?|update_?plan|"
@@ -19,10 +20,14 @@ _TEXTS = ("content", "step", "title", "task", "text", "description", "name")
 _MAX_ITEMS, _MAX_TEXT, _MAX_STATUS = 32, 80, 16
 
 
-def plan_items(tool: str | None, arguments: str) -> tuple[tuple[str, str], ...]:
-    """((text, status), ...) when the tool keeps a plan and its arguments can be read."""
-    if not tool or not _TOOLS.search(tool):
-        return ()
+@lru_cache(maxsize=4096)
+def keeps_plan(tool: str | None) -> bool:
+    """True when the tool's name says that its arguments are a plan or todo list."""
+    return tool is not None and _TOOLS.search(tool) is not None
+
+
+def plan_items(arguments: str) -> tuple[tuple[str, str], ...]:
+    """((text, status), ...) of the arguments of a planning tool; empty when they cannot be read."""
     return _items(parse_literal(arguments), 3)
 
 

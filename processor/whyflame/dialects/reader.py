@@ -16,7 +16,14 @@ from whyflame.dialects.registry import Registry
 from whyflame.dialects.resource import Origin, promote, read_origin
 from whyflame.dialects.settings import DialectSettings
 from whyflame.dialects.usage import Usage, fill_parts
-from whyflame.dialects.values import read_any, read_count, read_text
+from whyflame.dialects.values import (
+    MAX_COUNT,
+    is_int,
+    read_any,
+    read_count,
+    read_int,
+    read_text,
+)
 from whyflame.model import Kind, Span, Status
 
 if TYPE_CHECKING:
@@ -86,7 +93,7 @@ class Reader:
     def _read_span(
         self, message: Any, scope: tuple[str, str], origin: Origin, tenant: str, received_ns: int
     ) -> Span:
-        attributes = dict(message.attributes.items())
+        attributes = message.attributes
         trace_id, span_id, parent_id, dubious = read_identity(message)
         start, end, wrong_times = read_times(message.start, message.end)
         span = Span(
@@ -200,16 +207,29 @@ def _read_usage(span: Span, reading: Reading, plan: Plan) -> None:
     for read in plan.read_usage:
         read(reading, usage)
     if not usage.final:
-        for part, keys in plan.usage:
-            for key in keys:
-                if usage.take(part, read_any(reading.attributes[key])):
-                    break
+        _read_table(usage, reading.attributes, plan.usage)
     if span.kind in _PAID or span.remote:
         fill_parts(usage, span)
     if span.kind not in _PAID:
         span.claimed_input, span.claimed_output = usage.input, usage.output
     if span.cost_nanousd == 0 and span.status is Status.ERROR:
         span.cost_nanousd = None  # a failed call of zero cost: nobody priced it
+
+
+def _read_table(
+    usage: Usage, attributes: Mapping[str, bytes], table: tuple[tuple[str, tuple[str, ...]], ...]
+) -> None:
+    for part, keys in table:
+        if getattr(usage, part) is not None:
+            continue
+        for key in keys:
+            raw = attributes[key]
+            # Almost every figure is a plain integer: no need for the general way.
+            if part != "cost" and is_int(raw) and 0 <= (number := read_int(raw)) <= MAX_COUNT:
+                setattr(usage, part, number)
+                break
+            if usage.take(part, read_any(raw)):
+                break
 
 
 def _settle_names(span: Span, origin: Origin) -> None:

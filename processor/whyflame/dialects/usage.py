@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whyflame.dialects.values import read_count, read_dollars
@@ -38,7 +38,7 @@ class Usage:
     cache_outside: bool = False
     reasoning_outside: bool = False
     final: bool = False
-    dubious: list[str] = field(default_factory=list)
+    dubious: tuple[str, ...] = ()
 
     def take(self, part: str, value: Any) -> bool:
         """Sets a part that is still unknown; False when the value is not believed."""
@@ -46,7 +46,7 @@ class Usage:
             return value is not None
         count = read_dollars(value) if part == "cost" else read_count(value)
         if isinstance(count, str):
-            self.dubious.append(count)
+            self.dubious = (*self.dubious, count)
             return False
         setattr(self, part, count)
         return True

@@ -11,10 +11,13 @@ from whyflame.dialects.decode import decode_key_values
 
 __all__ = [
     "MAX_COUNT",
+    "cut_text",
+    "is_int",
     "read_any",
     "read_bool",
     "read_count",
     "read_dollars",
+    "read_int",
     "read_json",
     "read_number",
     "read_text",
@@ -44,11 +47,11 @@ _texts: dict[bytes, str] = {}
 def _varint(raw: bytes, offset: int) -> tuple[int, int]:
     """(value, next offset) of the varint at `offset`."""
     value = shift = 0
-    for index in range(offset, min(offset + 10, len(raw))):
-        byte = raw[index]
+    for byte in raw[offset : offset + 10]:
         value |= (byte & 0x7F) << shift
+        offset += 1
         if byte < _ONE_BYTE:
-            return value, index + 1
+            return value, offset
         shift += 7
     return value, len(raw)
 
@@ -61,10 +64,18 @@ def _body(raw: bytes) -> bytes:
     return raw[offset : offset + length]
 
 
-def _signed(raw: bytes) -> int:
+def read_int(raw: bytes) -> int:
+    """The number of a raw integer value (tag `_INT`)."""
+    if len(raw) == 2:  # noqa: PLR2004 - tag and one byte: 0 to 127
+        return raw[1]
     value, _ = _varint(raw, 1)
     value &= (1 << 64) - 1
     return value - (1 << 64) if value >> 63 else value
+
+
+def is_int(raw: bytes) -> bool:
+    """True for an integer value."""
+    return raw[:1] == b"\x18" and len(raw) > 1
 
 
 def _double(raw: bytes) -> float:
@@ -92,10 +103,21 @@ def _read_text(raw: bytes) -> str | None:
     if tag == _STRING:
         return _body(raw).decode("utf-8", "replace") or None
     if tag == _INT:
-        return str(_signed(raw))
+        return str(read_int(raw))
     if tag == _DOUBLE:
         return repr(_double(raw))
     return None
+
+
+def cut_text(raw: bytes, limit: int) -> tuple[str, int] | None:
+    """(first `limit` characters, bytes of the whole) of a string value; None for others."""
+    if len(raw) < 2 or raw[0] != _STRING:  # noqa: PLR2004
+        return None
+    length, offset = (raw[1], 2) if raw[1] < _ONE_BYTE else _varint(raw, 1)
+    most = 4 * limit  # no character takes more bytes
+    if length <= most:
+        return raw[offset : offset + length].decode("utf-8", "replace")[:limit], length
+    return raw[offset : offset + most].decode("utf-8", "ignore")[:limit], length
 
 
 def read_any(raw: bytes, depth: int = 0) -> Any:
@@ -108,7 +130,7 @@ def read_any(raw: bytes, depth: int = 0) -> Any:
     if tag == _BOOL:
         return raw[1] != 0
     if tag == _INT:
-        return _signed(raw)
+        return read_int(raw)
     if tag == _DOUBLE:
         return _double(raw)
     if tag == _ARRAY:
