@@ -24,6 +24,9 @@ __all__ = ["match_calls", "match_tools"]
 SLACK_NS = 5_000_000
 """Clock steps inside one process; 50 ms was seen to pair neighbours."""
 
+LEAD_NS = 1_000_000_000
+"""How long a framework may take before its client calls, where only time speaks for one call."""
+
 MIRROR_SLACK_NS = 30_000_000_000
 """Between hosts, when response id and usage say that it is the same call."""
 
@@ -92,7 +95,7 @@ def _overlaps(left: Span, right: Span, slack_ns: int) -> bool:
 class _Cluster:
     """The views of one call found so far, as one candidate."""
 
-    __slots__ = ("best", "head", "ids", "outer", "places")
+    __slots__ = ("best", "head", "ids", "is_lone", "outer", "places")
 
     def __init__(self, ledger: Ledger, head: int) -> None:
         spans = [ledger.spans[view] for view in ledger.views_of(head)]
@@ -100,6 +103,9 @@ class _Cluster:
         self.outer = ledger.spans[head]
         self.ids = {span.response_id for span in spans if span.response_id}
         self.places = {_place(span) for span in spans}
+        self.is_lone = not any(span.session or span.conversation for span in spans) and not any(
+            ledger.spans[above].kind is Kind.AGENT for above in ledger.forest.ancestors(head)
+        )
         reporting = [span for span in spans if span.has_usage]
         self.best = max(reporting, key=lambda span: span.wire) if reporting else self.outer
 
@@ -140,19 +146,42 @@ def _call_pairs(ledger: Ledger, clusters: list[_Cluster]) -> Iterable[_Pair]:
             if other != position:
                 yield from _pair_in_process(ledger, clusters, position, other)
     for positions in by_id.values():
-        for left, right in combinations(positions, 2):
-            yield from _pair_of_mirrors(ledger, clusters, left, right)
+        if not _is_reused(clusters, positions):
+            for left, right in combinations(positions, 2):
+                yield from _pair_of_mirrors(ledger, clusters, left, right)
+
+
+def _is_reused(clusters: list[_Cluster], positions: list[int]) -> bool:
+    """An id with different usage, or at times far apart, comes from a server that repeats ids."""
+    usages = {_totals(clusters[at].best) for at in positions if clusters[at].best.has_usage}
+    first = min(_end(clusters[at].outer) for at in positions)
+    last = max(_start(clusters[at].outer) for at in positions)
+    return len(usages) > 1 or last - first > MIRROR_SLACK_NS
 
 
 def _may_match(ledger: Ledger, left: _Cluster, right: _Cluster) -> bool:
     """Same kind, different places, not one below the other with work between them."""
     if left.outer.kind is not right.outer.kind or left.outer.tenant != right.outer.tenant:
         return False
-    if not left.places.isdisjoint(right.places):
+    if not left.places.isdisjoint(right.places) and not _is_stray_mirror(left, right):
         return False
     forest = ledger.forest
     return not (
         forest.crosses_work(left.head, right.head) or forest.crosses_work(right.head, left.head)
+    )
+
+
+def _is_stray_mirror(left: _Cluster, right: _Cluster) -> bool:
+    """A gateway may report under the application's own names, but in a trace without context.
+
+    Only with a response id: then one of the two stands in a trace of its own, outside any agent
+    and session, while it lasts. Two calls with a place of their own each are two calls.
+    """
+    return (
+        (left.is_lone or right.is_lone)
+        and left.outer.trace_id != right.outer.trace_id
+        and not left.ids.isdisjoint(right.ids)
+        and _overlaps(left.outer, right.outer, 0)
     )
 
 
@@ -185,7 +214,7 @@ def _rank(out: _Cluster, into: _Cluster, *, same_id: bool) -> int | None:
         return 0 if equal else 1
     if equal:
         return 2
-    nearer = into.best.wire > out.best.wire
+    nearer = into.best.wire > out.best.wire and _start(into.outer) - _start(out.outer) < LEAD_NS
     silent = not (out.best.has_usage and into.best.has_usage)
     return 3 if nearer and silent and _same_status(out.outer, into.outer) else None
 

@@ -35,8 +35,17 @@ def drop_stubs(ledger: Ledger) -> None:
     for index, span in enumerate(ledger.spans):
         if not is_call(span) or not ledger.is_open(index):
             continue
-        if not (span.has_usage or span.answered or span.status is Status.ERROR):
+        if not (span.answered or span.status is Status.ERROR or _reports_usage(span)):
             ledger.drop(index, "no_response")
+
+
+def _reports_usage(span: Span) -> bool:
+    """Figures arrived, even if only a total, or ones that nobody can believe."""
+    return (
+        span.has_usage
+        or "unsplit_total" in span.extra
+        or any(reason.startswith("number_") for reason in span.dubious)
+    )
 
 
 def merge_nested_calls(ledger: Ledger) -> None:
