@@ -87,8 +87,9 @@ class GrpcServer:
 
     def stop(self, grace_seconds: float) -> None:
         """Send GOAWAY, finish what runs within the grace. Safe before start, and twice."""
-        self._server.stop(grace_seconds).wait(grace_seconds + 1)
+        stopped = self._server.stop(grace_seconds)
         self._health.close()
+        stopped.wait(grace_seconds + 1)
 
 
 def _options(config: OtlpConfig) -> list[tuple[str, Any]]:

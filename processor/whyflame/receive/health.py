@@ -28,7 +28,7 @@ class Health:
         self._known = frozenset({"", *services})
         self._state = _NOT_SERVING
         self._lock = threading.Lock()
-        self._watchers: set[Callable[[bytes], None]] = set()
+        self._watchers: set[Callable[[bytes | None], None]] = set()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="grpc-health")
 
     def set_serving(self, *, is_serving: bool) -> None:
@@ -64,7 +64,11 @@ class Health:
         return grpc.method_handlers_generic_handler(_SERVICE, methods)
 
     def close(self) -> None:
-        """Give the probe thread back."""
+        """End every Watch, so that the server need not wait for them, and free the thread."""
+        with self._lock:
+            watchers, self._watchers = self._watchers, set()
+        for send in watchers:
+            send(None)
         self._pool.shutdown(wait=False)
 
     def _watch(
@@ -75,8 +79,10 @@ class Health:
     ) -> None:
         def forget() -> None:
             with self._lock:
+                is_watching = send in self._watchers
                 self._watchers.discard(send)
-            send(None)
+            if is_watching:
+                send(None)
 
         is_known = _service_of(request) in self._known
         with self._lock:

@@ -152,10 +152,10 @@ class HttpServer:
         Raises:
             ConfigError: The address or the certificate cannot be used.
         """
-        listener = _listen(self._address, shares_port=self._shares_port)
         self._settings.load()
         if self._tls.cert_file:
             self._settings.ssl = ssl_context(self._tls)
+        listener = _listen(self._address, shares_port=self._shares_port)
         self._thread = threading.Thread(
             target=self._server.run, args=([listener],), name="otlp-http", daemon=True
         )

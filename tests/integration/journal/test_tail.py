@@ -1,0 +1,154 @@
+"""The index stage sees every stream, frees what it stored, and tells receivers how far it is."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from whyflame.errors import Backpressure
+from whyflame.journal import (
+    JournalTail,
+    JournalWriter,
+    PendingLimit,
+    Position,
+    Signal,
+    pending_bytes,
+    read_applied,
+)
+from whyflame.journal.segments import list_segments, segment_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NOW = 2_000_000_000.0
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[JournalWriter]:
+    made = JournalWriter(tmp_path, "r0", segment_bytes=300)
+    yield made
+    made.close()
+
+
+def append(writer: JournalWriter, *payloads: bytes) -> None:
+    for payload in payloads:
+        writer.append(payload, signal=Signal.LOGS, received_ns=5)
+
+
+def test_streams_are_read_side_by_side(tmp_path: Path, writer: JournalWriter) -> None:
+    """A stream that appears later is found; frames say where they come from."""
+    tail = JournalTail(tmp_path, {})
+    append(writer, b"a")
+    assert [frame.payload for frame in tail.read(1 << 20).frames] == [b"a"]
+    second = JournalWriter(tmp_path, "r1")
+    append(second, b"b")
+    append(writer, b"c")
+    batch = tail.read(1 << 20)
+    assert [(frame.stream, frame.payload) for frame in batch.frames] == [("r0", b"c"), ("r1", b"b")]
+    assert set(batch.positions) == {"r0", "r1"}
+    second.close()
+    tail.close()
+
+
+def test_a_restarted_reader_goes_on_where_it_stored(tmp_path: Path, writer: JournalWriter) -> None:
+    """Positions of a batch continue exactly, over segments."""
+    append(writer, *[bytes([number]) * 100 for number in range(9)])
+    tail, seen, positions = JournalTail(tmp_path, {}), [], {}
+    while True:
+        batch = tail.read(250)
+        if not batch.frames:
+            break
+        seen += [frame.payload[0] for frame in batch.frames]
+        positions = batch.positions
+        tail.close()
+        tail = JournalTail(tmp_path, positions)
+    tail.close()
+    assert seen == list(range(9))
+    assert positions["r0"].segment > 1
+
+
+def test_indexed_segments_are_deleted(tmp_path: Path, writer: JournalWriter) -> None:
+    """Only what lies before the stored position goes; the newest file stays for its number."""
+    append(writer, *[b"x" * 200] * 6)
+    tail = JournalTail(tmp_path, {})
+    batch = tail.read(1 << 20)
+    assert len(list_segments(tmp_path / "r0")) == 3
+    tail.applied(batch.positions, NOW)
+    assert list_segments(tmp_path / "r0") == [batch.positions["r0"].segment]
+    assert pending_bytes(tmp_path) == 0
+    tail.close()
+
+
+def test_a_stopped_stream_keeps_no_content(tmp_path: Path) -> None:
+    """The last segment is emptied once indexed, and its number is not used again."""
+    writer = JournalWriter(tmp_path, "r0")
+    append(writer, b"secret prompt")
+    writer.close()
+    tail = JournalTail(tmp_path, {})
+    batch = tail.read(1 << 20)
+    tail.applied(batch.positions, NOW)
+    assert segment_path(tmp_path / "r0", 1).read_bytes() == b""
+    again = JournalWriter(tmp_path, "r0")
+    append(again, b"next")
+    assert [frame.payload for frame in tail.read(1 << 20).frames] == [b"next"]
+    again.close()
+    tail.close()
+
+
+def test_an_idle_stream_is_sealed_and_freed(tmp_path: Path) -> None:
+    """Content of a quiet receiver does not wait for a full segment."""
+    writer = JournalWriter(tmp_path, "r0", seal_seconds=0.05)
+    append(writer, b"secret prompt")
+    tail = JournalTail(tmp_path, {})
+    deadline = time.monotonic() + 10
+    while list_segments(tmp_path / "r0") != [2]:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+        tail.applied(tail.read(1 << 20).positions, NOW)
+    assert segment_path(tmp_path / "r0", 2).read_bytes() == b""
+    writer.close()
+    tail.close()
+
+
+def test_kept_segments_go_by_age_and_by_bytes(tmp_path: Path, writer: JournalWriter) -> None:
+    """Retention keeps evidence for its time and within its size."""
+    append(writer, *[b"x" * 200] * 8)
+    tail = JournalTail(tmp_path, {}, retention_seconds=3600, max_kept_bytes=1 << 20)
+    batch = tail.read(1 << 20)
+    written = segment_path(tmp_path / "r0", 1).stat().st_mtime
+    tail.applied(batch.positions, written + 60)
+    assert list_segments(tmp_path / "r0") == [1, 2, 3, 4]
+    bounded = JournalTail(tmp_path, batch.positions, retention_seconds=3600, max_kept_bytes=600)
+    bounded.applied(batch.positions, written + 60)
+    assert list_segments(tmp_path / "r0") == [3, 4]
+    tail.applied(batch.positions, written + 4000)
+    assert list_segments(tmp_path / "r0") == [4]
+    tail.close()
+
+
+def test_receivers_refuse_while_too_much_waits(tmp_path: Path, writer: JournalWriter) -> None:
+    """The limit holds on bytes not indexed, is lifted by indexing, and one request always fits."""
+    now = [0.0]
+    limit = PendingLimit(tmp_path, 1000, clock=lambda: now[0])
+    limit.admit(5000)
+    with pytest.raises(Backpressure):
+        limit.admit(1)
+    append(writer, b"x" * 900)
+    now[0] += 1
+    with pytest.raises(Backpressure):
+        limit.admit(200)
+    tail = JournalTail(tmp_path, {})
+    tail.applied(tail.read(1 << 20).positions, NOW)
+    now[0] += 1
+    limit.admit(200)
+    tail.close()
+
+
+def test_positions_are_published(tmp_path: Path) -> None:
+    """Receivers in other processes read what was applied."""
+    tail = JournalTail(tmp_path / "new", {"r0": Position(3, 7)})
+    assert read_applied(tmp_path / "new") == {"r0": Position(3, 7)}
+    tail.close()
