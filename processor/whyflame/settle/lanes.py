@@ -18,6 +18,8 @@ from whyflame.settle.parallel import find_parallel_agents, place_traces
 from whyflame.settle.tree import NO_PARENT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whyflame.settle.agents import Agents
     from whyflame.settle.tree import Tree
 
@@ -55,11 +57,11 @@ class Lanes:
     of: list[int]
 
 
-def assign_lanes(tree: Tree, agents: Agents) -> Lanes:
+def assign_lanes(tree: Tree, agents: Agents, run_of: Sequence[int]) -> Lanes:
     """Find the lanes and write `lane` and `lane_parent` of every operation."""
-    result = _Opening(tree, agents).run()
-    for position in range(len(tree.operations)):
-        result.lanes[result.of[position]].positions.append(position)
+    result = _Opening(tree, agents, run_of).run()
+    for position, index in enumerate(result.of):
+        result.lanes[index].positions.append(position)
     for lane in result.lanes:
         _skip_empty_parents(lane, result.lanes)
     _name_apart(result.lanes)
@@ -75,10 +77,10 @@ def assign_lanes(tree: Tree, agents: Agents) -> Lanes:
 class _Opening:
     """The walk from parents to children that decides where lanes open."""
 
-    def __init__(self, tree: Tree, agents: Agents) -> None:
+    def __init__(self, tree: Tree, agents: Agents, run_of: Sequence[int]) -> None:
         self._tree = tree
         self._agents = agents
-        self._slots = place_traces(tree)
+        self._slots = place_traces(tree, run_of)
         self._openers = find_parallel_agents(tree, agents)
         self._lanes: list[Lane] = []
         self._mains: dict[tuple[str, int, int], int] = {}

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from whyflame.model import Kind, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whyflame.model import Operation
     from whyflame.settle.tree import Tree
 
@@ -15,33 +17,29 @@ __all__ = ["FAILURE", "SUCCESS", "assign_outcomes"]
 SUCCESS = "success"
 FAILURE = "failure"
 
-Run = tuple[str, int]
 
-
-def assign_outcomes(tree: Tree) -> None:
+def assign_outcomes(tree: Tree, run_of: Sequence[int]) -> None:
     """Write `outcome` of every operation; None while nobody told.
 
     A stated outcome (attribute, evaluation, score) wins over any status; of several, the newest.
     Without one the last root decides: a later turn may repair an earlier failure. Status UNSET
     says nothing, so it is unknown, not success.
     """
-    stated: dict[Run, str] = {}
-    roots: dict[Run, Operation] = {}
+    stated: dict[int, str] = {}
+    roots: dict[int, Operation] = {}
+    owners = tree.owners
     for position, operation in enumerate(tree.operations):
-        run = (operation.session, operation.run)
         if operation.span.outcome is not None:
-            stated[run] = operation.span.outcome
-        if tree.owners[position] < 0 and (operation.counted or operation.kind is Kind.AGENT):
-            known = roots.get(run)
+            stated[run_of[position]] = operation.span.outcome
+        if owners[position] < 0 and (operation.counted or operation.kind is Kind.AGENT):
+            known = roots.get(run_of[position])
             # A bare call in no agent tells of itself, not of the run, when an agent has spoken.
             if known is None or operation.kind is Kind.AGENT or known.kind is not Kind.AGENT:
-                roots[run] = operation
-    for operation in tree.operations:
-        run = (operation.session, operation.run)
-        outcome = stated.get(run)
-        if outcome is None and run in roots:
-            outcome = _outcome_of(roots[run])
-        operation.outcome = outcome
+                roots[run_of[position]] = operation
+    outcomes: dict[int, str | None] = {run: _outcome_of(root) for run, root in roots.items()}
+    outcomes.update(stated)
+    for run, operation in zip(run_of, tree.operations, strict=True):
+        operation.outcome = outcomes.get(run)
 
 
 def _outcome_of(root: Operation) -> str | None:

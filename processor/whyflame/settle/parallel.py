@@ -9,7 +9,7 @@ from whyflame.model import Kind
 from whyflame.settle.tree import NO_PARENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from whyflame.settle.agents import Agents
     from whyflame.settle.tree import Tree
@@ -142,29 +142,38 @@ def _positions_with_work_below(tree: Tree) -> set[int]:
     return found
 
 
-def place_traces(tree: Tree) -> dict[int, int]:
+def place_traces(tree: Tree, run_of: Sequence[int]) -> dict[int, int]:
     """Root position -> number of its main lane, where traces of a run work at the same time.
 
     Only model calls make a trace a sequence of its own; other traces stand beside the newest one.
     Positions of runs without such traces are absent: they are in lane 0.
     """
-    hulls: dict[tuple[str, int], dict[bytes, tuple[int, int]]] = {}
+    hulls: dict[int, dict[bytes, tuple[int, int]]] = {}
+    starts, ends = tree.starts, tree.ends
     for position, operation in enumerate(tree.operations):
-        if operation.counted and operation.kind is Kind.LLM:
-            traces = hulls.setdefault((operation.session, operation.run), {})
-            start, end = tree.starts[position], tree.ends[position]
-            hull = traces.get(operation.span.trace_id, (start, end))
-            traces[operation.span.trace_id] = (hull[0], max(hull[1], end))
+        if operation.kind is Kind.LLM and operation.counted:
+            traces = hulls.setdefault(run_of[position], {})
+            trace_id = operation.span.trace_id
+            hull = traces.get(trace_id)
+            if hull is None:
+                traces[trace_id] = (starts[position], ends[position])
+            elif ends[position] > hull[1]:
+                traces[trace_id] = (hull[0], ends[position])
     slots = {
         run: _place_in_slots(traces.items()) for run, traces in hulls.items() if len(traces) > 1
     }
     parallel = {run: placed for run, placed in slots.items() if any(placed.values())}
-    if not parallel:
-        return {}
+    return _spread_slots(tree, run_of, parallel) if parallel else {}
+
+
+def _spread_slots(
+    tree: Tree, run_of: Sequence[int], parallel: dict[int, dict[bytes, int]]
+) -> dict[int, int]:
+    """Slots of all roots in runs with parallel traces, those without model calls included."""
     found: dict[int, int] = {}
-    newest: dict[tuple[str, int], int] = {}
+    newest: dict[int, int] = {}
     for position, operation in enumerate(tree.operations):
-        run = (operation.session, operation.run)
+        run = run_of[position]
         if run not in parallel:
             continue
         slot = parallel[run].get(operation.span.trace_id)

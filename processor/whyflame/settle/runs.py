@@ -12,13 +12,16 @@ if TYPE_CHECKING:
 __all__ = ["assign_runs"]
 
 
-def assign_runs(tree: Tree, gap_ns: int, earlier_runs: Mapping[str, int]) -> None:
-    """Number the runs of every session; a trace is never cut.
+def assign_runs(tree: Tree, gap_ns: int, earlier_runs: Mapping[str, int]) -> list[int]:
+    """Number the runs of every session and write `run`; a trace is never cut.
 
     Args:
         tree: Operations with their sessions.
         gap_ns: A longer silence between two traces begins a new run.
         earlier_runs: Session -> how many of its runs lie before everything in `tree`.
+
+    Returns:
+        By position, one number for each run of each session, from 0.
     """
     # (session, trace) -> [start, end, positions]: the part of a trace that is in the session.
     parts: dict[tuple[str, bytes], list[int]] = {}
@@ -35,6 +38,8 @@ def assign_runs(tree: Tree, gap_ns: int, earlier_runs: Mapping[str, int]) -> Non
                 hulls[key] = (hull[0], end)
             parts[key].append(position)
     latest: dict[str, int] = {}
+    numbers: dict[tuple[str, int], int] = {}
+    run_of = [0] * len(tree.operations)
     runs: dict[str, int] = {}
     # Positions are in time order, so the parts stand in the order of their starts.
     for key, positions in parts.items():
@@ -46,5 +51,8 @@ def assign_runs(tree: Tree, gap_ns: int, earlier_runs: Mapping[str, int]) -> Non
             runs[session] += 1
         latest[session] = max(end, latest.get(session, end))
         run = runs[session]
+        number = numbers.setdefault((session, run), len(numbers))
         for position in positions:
             tree.operations[position].run = run
+            run_of[position] = number
+    return run_of

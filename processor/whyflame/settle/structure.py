@@ -40,13 +40,13 @@ def arrange(
         The same operations in time order.
     """
     tree = build_tree(operations)
-    assign_runs(tree, gap_ns, earlier_runs)
+    run_of = assign_runs(tree, gap_ns, earlier_runs)
     agents = find_agents(tree)
-    lanes = assign_lanes(tree, agents)
-    assign_turns(tree)
+    lanes = assign_lanes(tree, agents, run_of)
+    assign_turns(tree, run_of)
     assign_steps(tree, lanes)
     assign_times(tree, lanes.of)
-    assign_outcomes(tree)
+    assign_outcomes(tree, run_of)
     for operation in tree.operations:
         _count(operation)
     _join_views(tree.operations)

@@ -15,6 +15,8 @@ from whyflame.settle.parallel import overlaps
 from whyflame.settle.tree import NO_PARENT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whyflame.model import Content
     from whyflame.settle.tree import Tree
 
@@ -24,20 +26,25 @@ WORK = frozenset({Kind.LLM, Kind.TOOL, Kind.CONTROL})
 ENTERING = WORK | {Kind.AGENT, Kind.EMBED}
 
 
-def assign_turns(tree: Tree) -> None:
-    """Number the turns of every run, from 0, and write `turn` of every operation."""
+def assign_turns(tree: Tree, run_of: Sequence[int]) -> None:
+    """Number the turns of every run, from 0, and write `turn` of every operation.
+
+    Args:
+        tree: Operations with agents and lanes.
+        run_of: Number of the run by position.
+    """
     entries = _find_entries(tree)
-    walks: dict[tuple[str, int], _Walk] = {}
+    walks: dict[int, _Walk] = {}
     turns: dict[int, int] = {}
-    first_of_trace: dict[tuple[bytes, str], int] = {}
+    first_of_trace: dict[tuple[bytes, int], int] = {}
     for position, operation in enumerate(tree.operations):
-        walk = walks.get((operation.session, operation.run))
+        run = run_of[position]
+        walk = walks.get(run)
         if walk is None:
-            walk = walks[operation.session, operation.run] = _Walk(tree)
+            walk = walks[run] = _Walk(tree)
         if entries[position] == position:
             turns[position] = walk.enter(position)
-            key = (operation.span.trace_id, operation.session)
-            first_of_trace.setdefault(key, turns[position])
+            first_of_trace.setdefault((operation.span.trace_id, run), turns[position])
         if operation.counted and operation.kind in WORK:
             walk.note_work(position)
     for position, operation in enumerate(tree.operations):
@@ -45,7 +52,8 @@ def assign_turns(tree: Tree) -> None:
         if entry >= 0:
             operation.turn = turns[entry]
         else:
-            operation.turn = first_of_trace.get((operation.span.trace_id, operation.session), 0)
+            key = (operation.span.trace_id, run_of[position])
+            operation.turn = first_of_trace.get(key, 0)
 
 
 def _find_entries(tree: Tree) -> list[int]:
