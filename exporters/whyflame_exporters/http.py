@@ -1,4 +1,4 @@
-"""One HTTP endpoint: kept-alive connections, credentials, TLS, and what each status means."""
+"""One HTTP endpoint: kept-alive connections, credentials, TLS."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import base64
 import re
 import ssl
 import threading
-from dataclasses import dataclass, field
-from datetime import datetime
-from email.utils import parsedate_to_datetime
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,22 +14,16 @@ from urllib.parse import SplitResult, urlsplit
 
 from whyflame.config import read_secret
 from whyflame.config.fields import section, setting
-from whyflame.errors import ConfigError, PermanentError
-from whyflame.export import (
-    LateError,
-    PausedError,
-    RateLimitedError,
-    TooLargeError,
-    UnavailableError,
-)
+from whyflame.errors import ConfigError
+from whyflame.export import UnavailableError
+from whyflame_exporters.answers import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["BasicAuth", "Endpoint", "EndpointOptions", "TlsOptions", "answer_error"]
+__all__ = ["BasicAuth", "Endpoint", "EndpointOptions", "TlsOptions"]
 
 _MAX_ANSWER_BYTES = 64 << 10
-_MAX_QUOTED = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,15 +171,6 @@ class Endpoint:
         return context
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Status, headers (lower case) and the beginning of the body."""
-
-    status: int
-    headers: dict[str, str] = field(default_factory=dict)
-    body: bytes = b""
-
-
 def _read(response: HTTPResponse) -> Answer:
     body = response.read(_MAX_ANSWER_BYTES)
     response.read()
@@ -220,71 +203,3 @@ def _check_credentials(name: str, options: EndpointOptions) -> None:
     for path in (options.bearer_token_file, basic.password_file):
         if path and not Path(path).expanduser().is_absolute() and not Path(path).exists():
             raise ConfigError(f"exporters.{name}: {path} is not here")
-
-
-_LATE = re.compile(r"ingestion window|not_in_ingestion_window", re.IGNORECASE)
-_TOO_LARGE = re.compile(
-    r"samples_limit|profile_size_limit|size exceeds limit|payload size|body too large"
-    r"|request too large|samples per profile|profile with \d+ samples|too many samples",
-    re.IGNORECASE,
-)
-_ADDING = re.compile(r"rate limit \(([\d.]+) ?([KMG]?i?B)\).* adding ([\d.]+) ?([KMG]?i?B)")
-_RESET = re.compile(r"next reset at (\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))")
-_UNITS = {"B": 1, "KiB": 1 << 10, "KB": 1000, "MiB": 1 << 20, "MB": 10**6, "GiB": 1 << 30, "GB": 10**9}  # fmt: skip
-# A server's burst is half of its rate unless it was configured otherwise.
-_BURST_SHARE = 0.5
-
-
-def answer_error(answer: Answer) -> Exception | None:
-    """What an HTTP answer means, None when the payload was taken."""
-    status, text = answer.status, answer.body.decode(errors="replace")
-    said = f"HTTP {status}: {text[:_MAX_QUOTED].strip()}"
-    if 200 <= status < 300:  # noqa: PLR2004 - success
-        return None
-    if status == 413:  # noqa: PLR2004
-        return TooLargeError(said)
-    if status == 429 or (status == 422 and "resource_exhausted" in text):  # noqa: PLR2004
-        return _limited(answer, said, text)
-    if status in {401, 403}:
-        return PausedError(said, "unauthorized")
-    if status in {301, 302, 307, 308, 404, 405, 501}:
-        return PausedError(said, "wrong_address")
-    if status in {408, 425} or status >= 499:  # noqa: PLR2004 - 499: canceled
-        return UnavailableError(said, _retry_after(answer))
-    if status == 400 and _LATE.search(text):  # noqa: PLR2004
-        return LateError(said)
-    if status == 400 and _TOO_LARGE.search(text):  # noqa: PLR2004
-        return TooLargeError(said)
-    return PermanentError(said, f"refused_{status}")
-
-
-def _limited(answer: Answer, said: str, text: str) -> Exception:
-    """A rate limit: wait, or split what is larger than the server's burst and can never pass."""
-    adding = _ADDING.search(text)
-    if adding:
-        rate = float(adding[1]) * _UNITS[adding[2]]
-        size = float(adding[3]) * _UNITS[adding[4]]
-        if size > rate * _BURST_SHARE:
-            return TooLargeError(said)
-    reset = _RESET.search(text)
-    resume = None
-    if reset:
-        moment = datetime.fromisoformat(reset[1])
-        resume = int(moment.timestamp()) * 1_000_000_000
-    return RateLimitedError(said, _retry_after(answer), resume)
-
-
-def _retry_after(answer: Answer) -> float | None:
-    """Seconds of a Retry-After header, as a number or a date."""
-    value = answer.headers.get("retry-after", "").strip()
-    if value.isdecimal():
-        return float(value)
-    date = answer.headers.get("date")
-    if not value or not date:
-        return None
-    try:
-        # Against the server's own clock, so that ours need not agree with it.
-        wait = parsedate_to_datetime(value) - parsedate_to_datetime(date)
-    except (TypeError, ValueError):
-        return None
-    return max(0.0, wait.total_seconds())

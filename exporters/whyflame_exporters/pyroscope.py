@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from whyflame.config.fields import setting
 from whyflame.config.load import read_options
 from whyflame.errors import ConfigError
-from whyflame_exporters.http import Endpoint, EndpointOptions, answer_error
+from whyflame_exporters.answers import answer_error
+from whyflame_exporters.http import Endpoint, EndpointOptions
+from whyflame_exporters.protobuf import message, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,8 +92,7 @@ class PyroscopeExporter:
 
 def _profile_id(payload: Payload) -> str:
     """An id for the server's error messages, equal for equal payloads."""
-    text = f"{payload.exporter}/{payload.id}/{payload.time_ns}"
-    return str(uuid.uuid5(_NAMESPACE, text))
+    return str(uuid.uuid5(_NAMESPACE, f"{payload.exporter}/{payload.id}/{payload.time_ns}"))
 
 
 def encode_json(payload: Payload) -> bytes:
@@ -110,22 +111,9 @@ def encode_json(payload: Payload) -> bytes:
 
 def encode_proto(payload: Payload) -> bytes:
     """`PushRequest` as protobuf: series 1; labels 1, samples 2; raw profile 1, ID 2."""
-    labels = [
-        _message(1, _message(1, name.encode()) + _message(2, value.encode()))
-        for name, value in payload.labels
-    ]
-    sample = _message(1, payload.body) + _message(2, _profile_id(payload).encode())
-    return _message(1, b"".join(labels) + _message(2, sample))
-
-
-def _message(field: int, body: bytes) -> bytes:
-    """A length-delimited field."""
-    length, encoded = len(body), bytearray((field << 3 | 2,))
-    while length > 0x7F:  # noqa: PLR2004 - seven bits a byte
-        encoded.append(length & 0x7F | 0x80)
-        length >>= 7
-    encoded.append(length)
-    return bytes(encoded) + body
+    labels = b"".join(message(1, text(1, name) + text(2, value)) for name, value in payload.labels)
+    sample = message(1, payload.body) + text(2, _profile_id(payload))
+    return message(1, labels + message(2, sample))
 
 
 def _gzip(body: bytes) -> bytes:

@@ -97,8 +97,9 @@ def _push(
         raise ConversionError("mapping_index out of range")
     name = strings[profile.period_type.type_strindex] if profile.period else ""
     pairs = [("__name__", name)] if name else []
-    service = labels.pop("service.name", "unknown_service")
-    pairs += [*sorted(labels.items()), ("service_name", service)]
+    service = labels.get("service.name", "unknown_service")
+    pairs += sorted((key, value) for key, value in labels.items() if key != "service.name")
+    pairs.append(("service_name", service))
     converted = _Converter(profile, table)
     distributor.push_profile(tenant, pairs, converted.message.SerializeToString())
 

@@ -31,6 +31,16 @@ _MESSAGES = {
     ),
     "push.v1.PushRequest": "series:1:*push.v1.RawProfileSeries",
     "push.v1.PushResponse": "",
+    "parca.profilestore.v1alpha1.Label": "name:1:string value:2:string",
+    "parca.profilestore.v1alpha1.LabelSet": "labels:1:*parca.profilestore.v1alpha1.Label",
+    "parca.profilestore.v1alpha1.RawSample": "raw_profile:1:bytes",
+    "parca.profilestore.v1alpha1.RawProfileSeries": (
+        "labels:1:parca.profilestore.v1alpha1.LabelSet "
+        "samples:2:*parca.profilestore.v1alpha1.RawSample"
+    ),
+    "parca.profilestore.v1alpha1.WriteRawRequest": (
+        "tenant:1:string series:2:*parca.profilestore.v1alpha1.RawProfileSeries normalized:3:bool"
+    ),
     "google.v1.ValueType": "type:1:int64 unit:2:int64",
     "google.v1.Label": "key:1:int64 str:2:int64 num:3:int64 num_unit:4:int64",
     "google.v1.Sample": "location_id:1:*uint64 value:2:*int64 label:3:*google.v1.Label",
@@ -85,6 +95,7 @@ def _classes() -> dict[str, Any]:
     pool.Add(_file("types.v1", []))
     pool.Add(_file("push.v1", ["double/types.v1.proto"]))
     pool.Add(_file("google.v1", []))
+    pool.Add(_file("parca.profilestore.v1alpha1", []))
     return {
         name: message_factory.GetMessageClass(pool.FindMessageTypeByName(name))
         for name in _MESSAGES
@@ -93,6 +104,7 @@ def _classes() -> dict[str, Any]:
 
 _CLASSES = _classes()
 PushRequest = _CLASSES["push.v1.PushRequest"]
+WriteRawRequest = _CLASSES["parca.profilestore.v1alpha1.WriteRawRequest"]
 PushResponse = _CLASSES["push.v1.PushResponse"]
 # `string_table` is bytes here: a string that is no UTF-8 is the server's to refuse, not the parser's.
 Profile = _CLASSES["google.v1.Profile"]

@@ -13,12 +13,16 @@ from whyflame.export.payloads import compress
 from whyflame.export.reshape import unpack
 from whyflame.fold.pprof import PprofOptions, encode_message
 from whyflame.fold.profile import Profile, SampleType, build_profile
+from whyflame_exporters.files import FilesExporter
+from whyflame_exporters.otlp_profiles import OtlpProfilesExporter
+from whyflame_exporters.parca import ParcaExporter
 from whyflame_exporters.pyroscope import PyroscopeExporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.doubles.parca import ParcaDouble
     from tests.doubles.pyroscope import Double
 
     from whyflame.export import Exporter
@@ -54,47 +58,78 @@ def make_payload(number: int, tenant: str = "") -> Payload:
 
 
 @dataclass(frozen=True)
+class Servers:
+    """Everything an exporter may send to, fresh for each test."""
+
+    pyroscope: Double
+    parca: ParcaDouble
+    folder: Path
+
+
+@dataclass(frozen=True)
 class Backend:
     """One exporter and how to see what arrived.
 
     Attributes:
         factory: As an entry point names it.
-        options: Options for the double or a folder.
-        count: Tokens that arrived.
+        options: Options for the servers.
+        count: Tokens that arrived; asked for distinct ones, repeats count once.
+        survives: What arrived stays when the exporter goes.
     """
 
     name: str
     factory: Callable[[str, dict[str, Any]], Exporter]
-    options: Callable[[Double, Path], dict[str, Any]]
-    count: Callable[[Double, dict[str, Any], Any, bool], int]
+    options: Callable[[Servers], dict[str, Any]]
+    count: Callable[[Servers, Any, bool], int]
     survives: bool = True
 
-    def tokens(
-        self, double: Double, options: dict[str, Any], exporter: Any, *, distinct: bool = False
-    ) -> int:
-        return self.count(double, options, exporter, distinct)
 
-    def expected(self, payloads: int) -> int:
-        """Tokens after so many payloads, each through an exporter of its own."""
-        return (payloads if self.survives else 1) * 120
+def _in_double(servers: Servers, *_: object) -> int:
+    return servers.pyroscope.sums().get("tokens", 0)
 
 
-def _in_double(double: Double, *_: object) -> int:
-    return double.sums().get("tokens", 0)
+def _in_parca(servers: Servers, _: Any, distinct: bool) -> int:
+    return servers.parca.tokens(distinct=distinct)
 
 
-def _in_memory(_: Double, __: object, exporter: MemoryExporter, distinct: bool) -> int:
+def _in_folder(servers: Servers, *_: object) -> int:
+    files = servers.folder.rglob("*.pb.gz")
+    return sum(unpack(file.read_bytes())[0].total("tokens") for file in files)
+
+
+def _in_memory(_: Servers, exporter: MemoryExporter, distinct: bool) -> int:
     accepted = set(exporter.accepted) if distinct else exporter.accepted
     return sum(unpack(payload.body)[0].total("tokens") for payload in accepted)
 
 
+def _pyroscope(servers: Servers) -> dict[str, Any]:
+    return {"url": servers.pyroscope.url}
+
+
 BACKENDS = [
-    Backend("memory", MemoryExporter, lambda *_: {}, _in_memory, survives=False),
-    Backend("pyroscope", PyroscopeExporter, lambda double, _: {"url": double.url}, _in_double),
+    Backend("memory", MemoryExporter, lambda _: {}, _in_memory, survives=False),
+    Backend("pyroscope", PyroscopeExporter, _pyroscope, _in_double),
     Backend(
         "pyroscope-json-gzip",
         PyroscopeExporter,
-        lambda double, _: {"url": double.url, "encoding": "json", "compression": "gzip"},
+        lambda servers: {**_pyroscope(servers), "encoding": "json", "compression": "gzip"},
         _in_double,
     ),
+    Backend("otlp-http", OtlpProfilesExporter, _pyroscope, _in_double),
+    Backend(
+        "otlp-grpc",
+        OtlpProfilesExporter,
+        lambda servers: {"url": f"http://{servers.pyroscope.grpc_address}", "protocol": "grpc"},
+        _in_double,
+    ),
+    Backend(
+        "parca-grpc", ParcaExporter, lambda servers: {"url": servers.parca.grpc_url}, _in_parca
+    ),
+    Backend(
+        "parca-http",
+        ParcaExporter,
+        lambda servers: {"url": servers.parca.url, "protocol": "http"},
+        _in_parca,
+    ),
+    Backend("files", FilesExporter, lambda servers: {"directory": str(servers.folder)}, _in_folder),
 ]

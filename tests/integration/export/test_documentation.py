@@ -16,7 +16,10 @@ from whyflame.errors import ConfigError
 from whyflame.export import ExportJob, ExportSettings, build_exporters, known_exporters
 from whyflame.export.fake import InlineExecutor
 from whyflame.export.reshape import unpack
+from whyflame_exporters.files import FilesOptions
 from whyflame_exporters.http import BasicAuth, TlsOptions
+from whyflame_exporters.otlp_profiles import OtlpProfilesOptions
+from whyflame_exporters.parca import ParcaOptions
 from whyflame_exporters.pyroscope import PyroscopeOptions
 
 if TYPE_CHECKING:
@@ -56,6 +59,9 @@ def test_every_key_is_documented(page: str) -> None:
     for options, prefix in (
         (ExportSettings, ""),
         (PyroscopeOptions, ""),
+        (OtlpProfilesOptions, ""),
+        (ParcaOptions, ""),
+        (FilesOptions, ""),
         (BasicAuth, "basic_auth."),
         (TlsOptions, "tls."),
     ):

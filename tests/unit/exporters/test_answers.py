@@ -12,7 +12,7 @@ from whyflame.export import (
     TooLargeError,
     UnavailableError,
 )
-from whyflame_exporters.http import Answer, answer_error
+from whyflame_exporters.answers import Answer, answer_error
 
 LATE = '{"code":"invalid_argument","message":"profile is outside of ingestion window"}'
 BURST = "push rate limit (4.0 MiB) exceeded while adding 2.5 MiB"

@@ -1,0 +1,99 @@
+"""What servers say: refusals, limits and waiting times, whatever the transport."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+
+from whyflame.errors import PermanentError
+from whyflame.export import (
+    LateError,
+    PausedError,
+    RateLimitedError,
+    TooLargeError,
+    UnavailableError,
+)
+
+__all__ = ["Answer", "answer_error", "limited", "refused"]
+
+_MAX_QUOTED = 300
+_LATE = re.compile(r"ingestion window|not_in_ingestion_window", re.IGNORECASE)
+_TOO_LARGE = re.compile(
+    r"samples_limit|profile_size_limit|size exceeds limit|payload size|body too large"
+    r"|request too large|samples per profile|profile with \d+ samples|too many samples",
+    re.IGNORECASE,
+)
+_ADDING = re.compile(r"rate limit \(([\d.]+) ?([KMG]?i?B)\).* adding ([\d.]+) ?([KMG]?i?B)")
+_RESET = re.compile(r"next reset at (\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))")
+_UNITS = {"B": 1, "KiB": 1 << 10, "KB": 1000, "MiB": 1 << 20, "MB": 10**6, "GiB": 1 << 30, "GB": 10**9}  # fmt: skip
+# A server's burst is half of its rate unless it was configured otherwise.
+_BURST_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Status, headers (lower case) and the beginning of the body."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+def answer_error(answer: Answer) -> Exception | None:
+    """What an HTTP answer means, None when the payload was taken."""
+    status, text = answer.status, answer.body.decode(errors="replace")
+    said = f"HTTP {status}: {text[:_MAX_QUOTED].strip()}"
+    if 200 <= status < 300:  # noqa: PLR2004 - success
+        return None
+    if status == 429 or (status == 422 and "resource_exhausted" in text):  # noqa: PLR2004
+        return limited(said, text, _retry_after(answer))
+    if status in {401, 403}:
+        return PausedError(said, "unauthorized")
+    if status in {301, 302, 307, 308, 404, 405, 501}:
+        return PausedError(said, "wrong_address")
+    if status in {408, 425} or status >= 499:  # noqa: PLR2004 - 499: canceled
+        return UnavailableError(said, _retry_after(answer))
+    if status == 413:  # noqa: PLR2004
+        return TooLargeError(said)
+    error = refused(said, text) if status == 400 else None  # noqa: PLR2004
+    return error or PermanentError(said, f"refused_{status}")
+
+
+def refused(said: str, text: str) -> PermanentError | None:
+    """Refusals with a cure; None for all others."""
+    if _LATE.search(text):
+        return LateError(said)
+    return TooLargeError(said) if _TOO_LARGE.search(text) else None
+
+
+def limited(said: str, text: str, retry_after_seconds: float | None) -> Exception:
+    """A rate limit: wait, or split what is larger than the server's burst and can never pass."""
+    adding = _ADDING.search(text)
+    if adding:
+        rate = float(adding[1]) * _UNITS[adding[2]]
+        size = float(adding[3]) * _UNITS[adding[4]]
+        if size > rate * _BURST_SHARE:
+            return TooLargeError(said)
+    reset = _RESET.search(text)
+    resume = None
+    if reset:
+        resume = int(datetime.fromisoformat(reset[1]).timestamp()) * 1_000_000_000
+    return RateLimitedError(said, retry_after_seconds, resume)
+
+
+def _retry_after(answer: Answer) -> float | None:
+    """Seconds of a Retry-After header, as a number or a date."""
+    value = answer.headers.get("retry-after", "").strip()
+    if value.isdecimal():
+        return float(value)
+    date = answer.headers.get("date")
+    if not value or not date:
+        return None
+    try:
+        # Against the server's own clock, so that ours need not agree with it.
+        wait = parsedate_to_datetime(value) - parsedate_to_datetime(date)
+    except (TypeError, ValueError):
+        return None
+    return max(0.0, wait.total_seconds())
