@@ -10,6 +10,7 @@ import gzip
 import json
 import logging
 import re
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
@@ -65,8 +66,10 @@ def _read_file(path: Path, *, is_named: bool) -> Iterator[tuple[str, bytes]]:
                     yield from _read_json(path, _read_all(path, file), is_named=is_named)
                 case _:
                     yield from _read_lines(path, file)
-    except (OSError, EOFError) as error:
-        raise PermanentError(f"{path}: {error.strerror or error}") from error  # type: ignore[union-attr]
+    except OSError as error:
+        raise PermanentError(f"{path}: {error.strerror or error}") from error
+    except (EOFError, zlib.error) as error:
+        raise PermanentError(f"{path}: damaged gzip: {error}") from error
 
 
 def _open(path: Path) -> BinaryIO:
