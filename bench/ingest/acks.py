@@ -10,6 +10,7 @@ import argparse
 import concurrent.futures
 import json
 import multiprocessing
+import os
 import random
 import statistics
 import tempfile
@@ -113,6 +114,14 @@ def drive(address: str, requests: list[bytes], count: int, channels: int, inflig
     }
 
 
+def cpu_seconds(pid: int | None) -> float:
+    """User and system time of a process so far; 0 for one we did not start."""
+    if pid is None:
+        return 0.0
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def serve(directory: str, pipe: Any) -> None:
     """A receiver process that never refuses for pending bytes (nothing indexes here)."""
     from whyflame.config import Config, OtlpConfig
@@ -141,13 +150,21 @@ def main() -> None:
             receiver = context.Process(target=serve, args=(directory, theirs), daemon=True)
             receiver.start()
             address = ours.recv()
+        pid = receiver.pid if receiver else None
         for _ in range(options.repeat):
+            before = cpu_seconds(pid)
             result = drive(address, requests, options.count, options.channels, options.inflight)
-            spans_s = round(result["requests_s"] * options.spans)
+            spans = options.count * options.spans
             print(
                 json.dumps(
-                    {"spans_s": spans_s, "bytes_span": len(requests[0]) // options.spans} | result
-                )
+                    {
+                        "spans_s": round(result["requests_s"] * options.spans),
+                        "bytes_span": len(requests[0]) // options.spans,
+                        "receiver_cpu_us_span": round((cpu_seconds(pid) - before) / spans * 1e6, 2),
+                    }
+                    | result
+                ),
+                flush=True,
             )
         if receiver is not None:
             receiver.terminate()
