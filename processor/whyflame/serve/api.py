@@ -19,9 +19,11 @@ from whyflame import telemetry
 from whyflame.config.tokens import BearerTokens
 from whyflame.errors import Backpressure, NothingMatched, UsageError, WhyflameError
 from whyflame.fold.encode import ENCODINGS
+from whyflame.fold.names import unknown_name
 from whyflame.serve.access import RequireToken
+from whyflame.serve.differences import DIFF_ENCODINGS, UNITS
 from whyflame.serve.page import render_page
-from whyflame.serve.questions import Filter, ProfileRequest
+from whyflame.serve.questions import DiffRequest, Filter, ProfileRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +84,7 @@ def build_api(
             Route("/metrics", api.metrics),
             Route("/api/v1/totals", api.totals),
             Route("/api/v1/profile", api.profile),
+            Route("/api/v1/diff", api.diff),
             Route("/api/v1/sessions", api.sessions),
             Route("/api/v1/sessions/{session:path}", api.session),
             Route("/api/v1/status", api.status),
@@ -123,6 +126,21 @@ class _Api:
             raise UsageError(f"unknown format {encoding!r}; known: {', '.join(ENCODINGS)}")
         body = await run_in_threadpool(self._questions.profile, _profile_request(request), encoding)
         return Response(body, headers={"Content-Type": ENCODINGS[encoding].media_type})
+
+    async def diff(self, request: Request) -> Response:
+        query = request.query_params
+        encoding, unit = query.get("format", "json"), query.get("per", "run")
+        if unit not in UNITS:
+            raise unknown_name("unit", unit, UNITS)
+        asked = DiffRequest(
+            profile=_profile_request(request),
+            base=tuple(query.getlist("base")),
+            target=tuple(query.getlist("target")),
+            unit=unit,
+            pair_by=query.get("pair_by"),
+        )
+        body = await run_in_threadpool(self._questions.diff, asked, encoding)
+        return Response(body, headers={"Content-Type": DIFF_ENCODINGS[encoding]})
 
     async def sessions(self, request: Request) -> Response:
         limit = _number(request, "limit", 100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Filter", "ProfileRequest", "Questions"]
+__all__ = ["DiffRequest", "Filter", "ProfileRequest", "Questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,24 @@ class ProfileRequest:
     filter: Filter = field(default_factory=Filter)
 
 
+@dataclass(frozen=True, slots=True)
+class DiffRequest:
+    """Two sets of operations, compared.
+
+    Attributes:
+        profile: View, measure, stack, and the filter that both sides share.
+        base, target: Filters of each side, on top.
+        unit: What values are averaged over: "run" or "session".
+        pair_by: Field by which runs are paired ("root": the same goal); None pairs nothing.
+    """
+
+    profile: ProfileRequest
+    base: tuple[str, ...]
+    target: tuple[str, ...]
+    unit: str = "run"
+    pair_by: str | None = None
+
+
 class Questions(Protocol):
     """Whoever can answer: the store itself, or a server over HTTP."""
 
@@ -53,6 +71,9 @@ class Questions(Protocol):
 
     def profile(self, request: ProfileRequest, encoding: str) -> bytes:
         """One encoded profile (`pprof`, `folded`, `svg`, `json`, `speedscope`)."""
+
+    def diff(self, request: DiffRequest, encoding: str) -> bytes:
+        """A comparison as `table` (text), `json`, `pprof` or `svg`."""
 
     def sessions(self, chosen: Filter, limit: int) -> dict[str, Any]:
         """`{"sessions": [...], "not_shown": n}`, newest first."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from whyflame.errors import NothingMatched, UsageError, WhyflameError
 
 if TYPE_CHECKING:
-    from whyflame.serve.questions import Filter, ProfileRequest
+    from whyflame.serve.questions import DiffRequest, Filter, ProfileRequest
 
 __all__ = ["RemoteQuestions"]
 
@@ -47,6 +47,22 @@ class RemoteQuestions:
             *_filter(request.filter),
         ]
         return self._send("GET", "/api/v1/profile", parameters)
+
+    def diff(self, request: DiffRequest, encoding: str) -> bytes:
+        """See `Questions`."""
+        asked = request.profile
+        parameters = [
+            ("view", asked.view),
+            ("measure", asked.measure or ""),
+            ("stack", ",".join(asked.stack)),
+            *(("base", where) for where in request.base),
+            *(("target", where) for where in request.target),
+            ("per", request.unit),
+            ("pair_by", request.pair_by or ""),
+            ("format", encoding),
+            *_filter(asked.filter),
+        ]
+        return self._send("GET", "/api/v1/diff", parameters)
 
     def sessions(self, chosen: Filter, limit: int) -> dict[str, Any]:
         """See `Questions`."""

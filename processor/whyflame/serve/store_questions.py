@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import NothingMatched
+from whyflame.fold.compare import compare
 from whyflame.fold.encode import encode_by_name
-from whyflame.fold.names import check_field
+from whyflame.fold.names import check_field, unknown_name
 from whyflame.fold.projection import compile_filter, make_projection
 from whyflame.fold.timerange import parse_time
 from whyflame.fold.views import view_projection
+from whyflame.serve.differences import DIFF_ENCODINGS, UNITS, encode_diff
 from whyflame.store.ask import fold_projection
 from whyflame.store.coverage import coverage
 from whyflame.store.session_view import list_sessions, show_session
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from whyflame.config import Config
     from whyflame.fold.profile import Profile
     from whyflame.fold.projection import Projection
-    from whyflame.serve.questions import Filter, ProfileRequest
+    from whyflame.serve.questions import DiffRequest, Filter, ProfileRequest
     from whyflame.store.duck import Store
 
 __all__ = ["StoreQuestions"]
@@ -91,6 +93,37 @@ class StoreQuestions:
                 "or the filters exclude everything"
             )
         return encode_by_name(profile, encoding)
+
+    def diff(self, request: DiffRequest, encoding: str) -> bytes:
+        """See `Questions`.
+
+        Raises:
+            NothingMatched: One side is empty.
+            UsageError: Unknown format, or nothing can be paired.
+        """
+        if encoding not in DIFF_ENCODINGS:
+            raise unknown_name("format", encoding, DIFF_ENCODINGS)
+        unit = UNITS[request.unit]
+        labels = tuple(dict.fromkeys((*unit, *((request.pair_by,) if request.pair_by else ()))))
+        base, target = (
+            self._side(request, where, labels) for where in (request.base, request.target)
+        )
+        compared = compare(
+            base, target, measure=request.profile.measure, unit=unit, pair_by=request.pair_by
+        )
+        return encode_diff(encoding, base, target, compared)
+
+    def _side(
+        self, request: DiffRequest, where: tuple[str, ...], labels: tuple[str, ...]
+    ) -> Profile:
+        common = request.profile.filter
+        chosen = replace(common, where=(*common.where, *where))
+        stack = request.profile.stack
+        wanted = tuple(name for name in labels if name not in stack)
+        profile = self.fold(replace(request.profile, filter=chosen, labels=wanted))
+        if profile.is_empty:
+            raise NothingMatched(f"no operation matches {' and '.join(where) or 'this side'}")
+        return profile
 
     def sessions(self, chosen: Filter, limit: int) -> dict[str, Any]:
         """See `Questions`."""
