@@ -6,6 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# No deadline: a busy machine is no fault of the code. `--hypothesis-profile=thorough` looks longer.
+settings.register_profile("quick", deadline=None, max_examples=30)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
+settings.load_profile("quick")
 
 ROOT = Path(__file__).resolve().parents[1]
 

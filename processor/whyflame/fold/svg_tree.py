@@ -49,7 +49,7 @@ def build_svg_tree(profile: Profile, widths: Sequence[str], max_nodes: int = MAX
     Args:
         profile: What to draw.
         widths: Sample types whose sum is the width; the others are only told in tooltips.
-        max_nodes: The smallest nodes beyond this number are left out.
+        max_nodes: The smallest nodes beyond this number are left out; equal ones stay together.
     """
     others = [item.name for item in profile.sample_types if item.name not in widths]
     columns = [*widths, *others]
@@ -84,7 +84,7 @@ def _largest(levels: list[Level], widths: int, max_nodes: int) -> tuple[list[Lev
     visible = int((flat > 0).sum())
     least = 1
     if visible > max_nodes:
-        least = int(np.partition(flat, len(flat) - max_nodes)[len(flat) - max_nodes]) + 1
+        least = int(np.partition(flat, len(flat) - max_nodes)[len(flat) - max_nodes])
     kept: list[Level] = []
     place: Any = np.zeros(1, dtype=np.int64)
     for level, weight in zip(levels, weights, strict=True):

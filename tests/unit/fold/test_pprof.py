@@ -1,0 +1,121 @@
+"""pprof files: read back, checked by the strictest reader's rules, the same bytes every time."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import zlib
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, strategies as st
+from tests import pprof_reader
+from tests.fold_strategies import profile_of, profiles
+
+from whyflame.fold import pprof
+from whyflame.fold.cost import in_micro_usd
+from whyflame.fold.packing import gzip_bytes
+from whyflame.fold.pprof import PprofOptions, encode, encode_message, varint
+
+if TYPE_CHECKING:
+    from whyflame.fold.profile import Profile
+
+EXAMPLE = profile_of(
+    [
+        (("coder", "fix login", "call gpt-5"), (("model", "gpt-5"),), (3, 1_234_567, 9, 4_000)),
+        (("coder", "fix login", "run bash"), (), (2, 0, 7_000_000_000, 0)),
+        (("coder", "tool: search<web>(q)"), (), (1, 500, 1, 300)),
+    ]
+)
+
+
+@pytest.fixture(params=["plain", "vectorised"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(pprof, "is_numpy_worth_it", lambda _: request.param == "vectorised")
+    return str(request.param)
+
+
+@given(profiles)
+def test_what_is_written_can_be_read(profile: Profile) -> None:
+    for is_worth_it in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pprof, "is_numpy_worth_it", lambda _, answer=is_worth_it: answer)
+            data = encode_message(profile)
+        rounded, _ = in_micro_usd(profile)
+        found = pprof_reader.read(data)
+        assert found.stacks() == {
+            (stack, labels): values for stack, labels, values in rounded.stacks()
+        }
+        assert {name: found.total(name) for name, _ in found.sample_types} == rounded.totals()
+
+
+@given(profiles)
+def test_both_ways_write_the_same_bytes(profile: Profile) -> None:
+    written = []
+    for is_worth_it in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pprof, "is_numpy_worth_it", lambda _, answer=is_worth_it: answer)
+            written.append(encode_message(profile))
+    assert written[0] == written[1]
+
+
+@pytest.mark.usefixtures("way")
+def test_types_and_header_are_those_of_the_contract() -> None:
+    found = pprof_reader.read(encode(EXAMPLE))
+    assert found.sample_types == [
+        ("operations", "count"),
+        ("cost", "microusd"),
+        ("duration", "nanoseconds"),
+        ("tokens", "count"),
+    ]
+    assert found.period_type == ("agent", "count")
+    assert (found.period, found.default, found.mapping) == (1, "tokens", "whyflame")
+    assert found.total("cost") == 1235
+
+
+@pytest.mark.usefixtures("way")
+def test_ids_follow_first_use() -> None:
+    found = pprof_reader.read(encode(EXAMPLE))
+    assert found.functions == [
+        "coder", "fix login", "call gpt-5", "run bash", "tool: search<web>(q)"
+    ]  # fmt: skip
+
+
+def test_a_backend_may_want_other_names() -> None:
+    options = PprofOptions(name="agent_by_tool", mapping="shop", keep_nano_usd=True)
+    found = pprof_reader.read(encode(EXAMPLE, options))
+    assert found.period_type == ("agent_by_tool", "count")
+    assert found.mapping == "shop"
+    assert found.sample_types[1] == ("cost", "nanousd")
+    assert found.total("cost") == 1_235_067
+
+
+def test_the_gzip_header_carries_no_time_and_no_name() -> None:
+    assert encode(EXAMPLE)[:10] in {
+        b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03",
+        b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\x03",
+    }
+
+
+def test_a_large_body_is_one_gzip_member_and_always_the_same() -> None:
+    data = b"".join(hashlib.sha256(str(i).encode()).digest() for i in range(80_000)) + b"end"
+    packed = gzip_bytes(data, 1)
+    assert packed == gzip_bytes(data, 1)
+    assert gzip.GzipFile(fileobj=io.BytesIO(packed)).read() == data
+    reader = zlib.decompressobj(31)
+    assert reader.decompress(packed) == data
+    assert reader.eof
+    assert not reader.unused_data
+
+
+@given(st.integers(-(1 << 63), (1 << 63) - 1))
+def test_varints_read_back(value: int) -> None:
+    [(_, read)] = pprof_reader.read_fields(b"\x08" + varint(value))
+    assert read == value % (1 << 64)
+
+
+def test_an_empty_profile_is_a_valid_file() -> None:
+    found = pprof_reader.read(encode(profile_of([])))
+    assert found.samples == []
+    assert found.functions == []
