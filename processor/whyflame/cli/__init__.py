@@ -14,6 +14,7 @@ from whyflame.cli import (
     diff,
     doctor,
     ingest,
+    journal,
     profile,
     segment,
     send,
@@ -41,6 +42,7 @@ _COMMANDS = (
     sessions,
     diff,
     doctor,
+    journal,
     config,
     completion,
 )

@@ -1,4 +1,7 @@
-"""OTLP captures: `.binpb` (one request), `.json` (one or a list), `.jsonl` (one a line), gzipped too.
+"""Files that hold OTLP requests.
+
+`.binpb` (one request), `.json` (one or a list), `.jsonl` (one a line), `.wfj` (a kept journal
+segment), each also gzipped.
 
 The signal is what the content says (JSON keys), else what the file's name says (`traces`, `logs`,
 `metrics`), else what the protobuf parses as.
@@ -16,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.message import DecodeError
 
 from whyflame.errors import PermanentError
-from whyflame.journal import Signal
+from whyflame.journal import Encoding, Signal
+from whyflame.journal.inspect import scan_segment
 from whyflame.journal.otlp_json import content_to_protobuf, request_class
 
 if TYPE_CHECKING:
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["read_captures"]
 
 _LOG = logging.getLogger(__name__)
-_KIND = re.compile(r"\.(binpb|json|jsonl|ndjson)(\.gz)?$")
+_KIND = re.compile(r"\.(binpb|json|jsonl|ndjson|wfj)(\.gz)?$")
 _NAMED = re.compile(r"(?<![a-z])(trace|log|metric)s(?![a-z])")
 _KEYS = {
     "resourceSpans": Signal.TRACES,
@@ -56,7 +60,9 @@ def read_captures(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
 def _read_file(path: Path, *, is_named: bool) -> Iterator[tuple[str, bytes]]:
     kind = _KIND.search(path.name)
     if kind is None:
-        raise PermanentError(f"{path}: expected .binpb, .json or .jsonl, or one of them with .gz")
+        raise PermanentError(
+            f"{path}: expected .binpb, .json, .jsonl or .wfj, or one of them with .gz"
+        )
     try:
         with _open(path) as file:
             match kind[1]:
@@ -64,6 +70,8 @@ def _read_file(path: Path, *, is_named: bool) -> Iterator[tuple[str, bytes]]:
                     yield _read_protobuf(path, _read_all(path, file))
                 case "json":
                     yield from _read_json(path, _read_all(path, file), is_named=is_named)
+                case "wfj":
+                    yield from _read_segment(path, _read_all(path, file))
                 case _:
                     yield from _read_lines(path, file)
     except OSError as error:
@@ -121,6 +129,14 @@ def _signals(entry: Any) -> list[Signal]:
     if not isinstance(entry, dict):
         return []
     return [signal for key, signal in _KEYS.items() if key in entry]
+
+
+def _read_segment(path: Path, data: bytes) -> Iterator[tuple[str, bytes]]:
+    for header, payload in scan_segment(data):
+        if header.encoding is Encoding.JSON:
+            yield from _read_json(path, payload, is_named=True)
+        else:
+            yield header.signal.label, payload
 
 
 def _read_protobuf(path: Path, body: bytes) -> tuple[str, bytes]:

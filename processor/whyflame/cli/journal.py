@@ -1,0 +1,60 @@
+"""`whyflame journal`: what lies in the journal of a data directory."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers: Any) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "journal",
+        help="what was received and is not indexed, or is kept",
+        description="Lists the segments of the journal: requests, damage, and what waits to be "
+        "indexed. Only reads, also while a server runs. Kept segments (.wfj) can be given to "
+        "`whyflame import` and `whyflame send`.",
+    )
+    parser.add_argument("--data-dir", required=True, metavar="DIR")
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print one row a segment.
+
+    Raises:
+        NothingMatched: The directory holds no journal.
+    """
+    from whyflame.cli.target import data_dir
+    from whyflame.errors import NothingMatched
+    from whyflame.journal.inspect import inspect_journal
+
+    reports = list(inspect_journal(data_dir(args) / "journal"))
+    if not reports:
+        raise NothingMatched(f"no journal in {args.data_dir}")
+    if args.format == "json":
+        print(json.dumps([asdict(report) for report in reports], indent=2))
+        return 0
+    from whyflame.cli.tables import console, count, moment, table
+
+    rows = table("stream", "segment", "bytes", "requests", "pending", "damaged", "last received",
+                 numbers=range(1, 6))  # fmt: skip
+    for report in reports:
+        rows.add_row(
+            report.stream,
+            str(report.sequence),
+            count(report.size_bytes),
+            count(sum(report.frames.values())),
+            count(report.pending_bytes),
+            count(report.damaged_bytes),
+            moment(report.last_received_ns),
+        )
+    console().print(rows)
+    return 0
