@@ -164,7 +164,7 @@ class Outbox:
             return Taken((), query.after_generation, 0, 0, complete=True)
         with transaction(self._cursor):
             self._choose(query, upto)
-            replaced = self._mark_replaced(query.exporter)
+            replaced = self._mark_replaced(query.exporter, query.after_generation)
             batch = Batch(self._group(query), self._next_id(), self._carries(query.exporter))
             built = build(batch) if batch.rows else Built([])
             operations = self._mark(query.exporter, batch.first_id)
@@ -210,7 +210,7 @@ class Outbox:
             [query.exporter],
         )
 
-    def _mark_replaced(self, exporter: str) -> int:
+    def _mark_replaced(self, exporter: str, after_generation: int) -> int:
         """Mark, without exporting, operations another view of which was exported before."""
         self._cursor.execute(
             "CREATE OR REPLACE TEMP TABLE export_replaced AS "
@@ -222,11 +222,12 @@ class Outbox:
             "  ON r.by_span_key = o.span_key"
             "), views AS ("
             "  SELECT span_key, now_key FROM older UNION ALL "
-            "  SELECT s.span_key, s.same_as FROM settled_now s"
-            "  WHERE NOT s.counted AND s.same_as IN (SELECT span_key FROM export_batch)"
+            # Views of one call are settled together, so in these generations too.
+            "  SELECT s.span_key, s.same_as FROM settled s WHERE s.generation > ?"
+            "  AND NOT s.counted AND s.same_as IN (SELECT span_key FROM export_batch)"
             ") SELECT DISTINCT v.now_key AS span_key FROM views v JOIN exported e"
             "  ON e.exporter = ? AND e.span_key = v.span_key",
-            [exporter],
+            [after_generation, exporter],
         )
         replaced = self._number(
             "INSERT INTO exported SELECT ?, span_key, generation, path_id, NULL "

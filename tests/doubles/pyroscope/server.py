@@ -1,4 +1,4 @@
-"""The double's HTTP/1.1 port: push, OTLP profiles, label names, readiness, and what it received.
+"""The double's HTTP/1.1 port: push, /ingest, OTLP profiles, label names, readiness, and what it received.
 
 `Double` is what tests start. The real server speaks gRPC on the same port (h2c); the double has it
 on a port of its own (`grpc_address`), since the standard library has no HTTP/2.
@@ -20,6 +20,7 @@ from tests.doubles.pyroscope.distributor import GZIP, Distributor, inflate
 from tests.doubles.pyroscope.errors import Refusal, invalid
 from tests.doubles.pyroscope.faults import Fault, Faults
 from tests.doubles.pyroscope.grpc_port import GrpcPort
+from tests.doubles.pyroscope.ingest import INGEST_PATHS, handle_ingest
 from tests.doubles.pyroscope.limits import Flavour, Limits
 from tests.doubles.pyroscope.otlp import OTLP_METHOD, OTLP_PATH, handle_grpc, handle_otlp
 from tests.doubles.pyroscope.wire import PushRequest
@@ -156,6 +157,9 @@ class Double:
             return Answer(200, "application/json", json.dumps(self.state(), indent=1).encode())
         if path == "/double/compact":
             return Answer(200, "application/json", json.dumps({"removed": self.compact()}).encode())
+        route, _, query = path.partition("?")
+        if route in INGEST_PATHS and method == "POST":
+            return Answer(*handle_ingest(self._distributor, query, headers, body))
         if path not in {PUSH_PATH, LABEL_NAMES_PATH, OTLP_PATH}:
             return Answer(404, "text/plain", b"404 page not found\n")
         if method != "POST":
