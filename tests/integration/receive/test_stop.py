@@ -192,3 +192,24 @@ def test_probes_are_answered_while_serving(spawn: Any) -> None:
         stub = health_pb2_grpc.HealthStub(channel)
         answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=5)
     assert answer.status == health_pb2.HealthCheckResponse.SERVING
+
+
+def test_a_receiver_does_not_outlive_its_parent(tmp_path: Path) -> None:
+    """When the supervisor is killed, the ports become free by themselves."""
+    script = (
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', *sys.argv[1:]])\n"
+        "time.sleep(60)\n"
+    )
+    ports = ("127.0.0.1:0", "127.0.0.1:0")
+    with subprocess.Popen(
+        [sys.executable, "-c", script, SCRIPT, str(tmp_path), *ports, "r0", "1"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as parent:
+        assert parent.stdout is not None
+        address = parent.stdout.readline().split()[0]
+        parent.kill()
+        parent.stdout.read()  # ends when the receiver, which holds the pipe too, has ended
+    with grpc.insecure_channel(address, OPTIONS) as channel, pytest.raises(grpc.RpcError):
+        channel.unary_unary(EXPORTS["traces"])(b"", timeout=2)
