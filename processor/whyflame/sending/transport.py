@@ -54,6 +54,7 @@ class Transport(Protocol):
 
     def send(self, signal: Signal, body: bytes) -> Reply:
         """One exchange; an unreachable endpoint is a retryable reply, not an error."""
+        ...
 
     def close(self) -> None:
         """Give the connection back."""
