@@ -17,7 +17,7 @@ from whyflame.fold.frames import UNKNOWN_FRAME, frames_by_id, label_by_id
 from whyflame.fold.measures import find_measure
 from whyflame.fold.names import role_of
 from whyflame.fold.pprof import PprofOptions, encode_message
-from whyflame.fold.profile import Profile, SampleType, build_profile
+from whyflame.fold.profile import Labels, Profile, SampleType, Stack, build_profile
 from whyflame.fold.projection import Column
 from whyflame.store.outbox import Batch, BatchQuery, Built, NewRow
 
@@ -52,11 +52,11 @@ def compress(message: bytes) -> bytes:
 
 @dataclass(slots=True)
 class _Group:
-    """Stacks of one series and window: frames -> values."""
+    """Stacks of one series and window: (frames, sample labels) -> values."""
 
-    stacks: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
+    stacks: dict[tuple[Stack, Labels], list[int]] = field(default_factory=dict)
 
-    def add(self, stack: tuple[str, ...], values: Sequence[int]) -> None:
+    def add(self, stack: tuple[Stack, Labels], values: Sequence[int]) -> None:
         known = self.stacks.get(stack)
         if known is None:
             self.stacks[stack] = list(values)
@@ -104,6 +104,7 @@ class PayloadBuilder:
             max_operations=_MAX_OPERATIONS,
             window_ns=window_ns,
             closed_ns=last_closed(now_ns),
+            span_links=self._settings.span_links,
         )
 
     def build(self, batch: Batch, window_ns: int, now_ns: int) -> Built:
@@ -128,7 +129,7 @@ class PayloadBuilder:
         return Built(rows, rounder.changed)
 
     def _group(self, batch: Batch, now_ns: int) -> dict[_Key, _Group]:
-        first_frame = 2 + len(self._series)
+        first_frame = 3 + len(self._series)
         first_value = first_frame + len(self._frames)
         columns = list(zip(*batch.rows, strict=True))
         tenants = self._dictionary.strings(set(columns[0]))
@@ -139,7 +140,7 @@ class PayloadBuilder:
         ]
         groups: dict[_Key, _Group] = defaultdict(_Group)
         for row in batch.rows:
-            window_end = self._place(row[first_frame - 1], now_ns)
+            window_end = self._place(row[first_frame - 2], now_ns)
             if window_end is None:
                 self.late += 1
                 continue
@@ -149,8 +150,9 @@ class PayloadBuilder:
             tenant = tenants.get(row[0], "")
             # A cost or a time below zero would make a backend drop the whole sample.
             values = [max(0, value) for value in row[first_value:]]
-            groups[tenant, labels[tuple(row[: first_frame - 1])], window_end].add(
-                self._shorten(stack), values
+            link = (("span_id", row[first_frame - 1]),) if row[first_frame - 1] else ()
+            groups[tenant, labels[tuple(row[: first_frame - 2])], window_end].add(
+                (self._shorten(stack), link), values
             )
         return groups
 
@@ -206,7 +208,7 @@ class PayloadBuilder:
                 row[self._cost] = micro
         like = self._empty(window_ns)
         return build_profile(
-            ((stack, (), row) for stack, row in zip(stacks, values, strict=True)), like=like
+            ((*stack, row) for stack, row in zip(stacks, values, strict=True)), like=like
         )
 
     def _empty(self, window_ns: int) -> Profile:

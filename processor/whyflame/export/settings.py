@@ -41,6 +41,12 @@ class ExportSettings:
         ["operations", "cost", "duration", "tokens"], "measures that become sample types"
     )
     labels: list[str] = setting(list(SERIES_LABELS), "labels of the series, from this list only")
+    span_links: str = setting(
+        "off",
+        "span id on every sample, for links from traces: of the agent's root span, of the "
+        "operation, or none",
+        choices=("root", "operation", "off"),
+    )
     max_series: int = setting(
         4500, "series (label sets times measures); beyond it labels become `overflow`", minimum=1
     )

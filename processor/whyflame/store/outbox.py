@@ -45,6 +45,7 @@ class BatchQuery:
         max_operations: About how many operations one batch takes.
         window_ns: Width of a window. closed_ns: End of the newest window that may be used;
             operations that end later are put into it.
+        span_links: What groups carry as span id: "root", "operation" or "off".
     """
 
     exporter: str
@@ -55,6 +56,7 @@ class BatchQuery:
     max_operations: int
     window_ns: int
     closed_ns: int
+    span_links: str = "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ class Batch:
     """Grouped operations, handed to the caller of `take` inside the transaction.
 
     Attributes:
-        rows: A row per group: tenant, series ids, window end, frame ids, values.
+        rows: A row per group: tenant, series ids, window end, span id in hex or "", frame ids,
+            values.
         first_id: Outbox id of the first new payload; the others follow.
         carries: (tenant, series) -> nano-USD owed to that series.
     """
@@ -198,9 +201,9 @@ class Outbox:
             "CREATE OR REPLACE TEMP TABLE export_batch AS "
             "SELECT s.span_key, s.generation, s.tenant, s.path_id, "
             "coalesce(s.end_ns, s.start_ns, ?) AS placed_ns, "
-            f"{', '.join([*columns, *values])} "
+            f"{_LINKS[query.span_links][0]} AS link, {', '.join([*columns, *values])} "
             "FROM settled s JOIN current_generation g USING (trace_key, generation) "
-            "WHERE s.generation > ? AND s.generation <= ? AND s.counted"
+            f"{_LINKS[query.span_links][1].format(after=query.after_generation)} WHERE s.generation > ? AND s.generation <= ? AND s.counted"
         )
         self._cursor.execute(sql, [query.closed_ns - 1, *parameters, query.after_generation, upto])
         self._cursor.execute(
@@ -247,6 +250,7 @@ class Outbox:
             "tenant",
             *keys[:series],
             "least((placed_ns // ? + 1) * ?, ?) AS window_end",
+            "link",
             *keys[series:],
             *sums,
         ]
@@ -413,6 +417,23 @@ class Outbox:
         return Drift(*rows[0])
 
 
+# Span id to label samples with, and what to join for it. The root of a trace's agent work is its
+# first agent span; a trace without one has its first span.
+_LINKS = {
+    "off": ("''", ""),
+    "operation": (
+        "coalesce(lower(hex(l.link_id)), '')",
+        "LEFT JOIN (SELECT span_key AS link_key, span_id AS link_id FROM spans) l"
+        " ON l.link_key = s.span_key",
+    ),
+    "root": (
+        "coalesce(l.link, '')",
+        "LEFT JOIN (SELECT trace_key AS link_key, "
+        "lower(hex(arg_min(span_id, (kind <> 'agent', start_ns)))) AS link FROM spans "
+        "WHERE trace_key IN (SELECT trace_key FROM settled WHERE generation > {after}) "
+        "GROUP BY trace_key) l ON l.link_key = s.trace_key",
+    ),
+}
 _TOKEN_PARTS = ("input_uncached", "cache_read", "cache_write", "output_visible", "reasoning")
 _KEEP_DONE_NS = 24 * 3600 * 1_000_000_000
 

@@ -11,6 +11,7 @@ from whyflame.errors import PermanentError, UsageError
 from whyflame.export import PausedError
 from whyflame.export.fake import MemoryExporter
 from whyflame.export.reshape import unpack
+from whyflame.model import Kind
 from whyflame.store.outbox import Drift, Outbox
 from whyflame.store.outbox_letters import drop_letters, list_letters, retry_letters
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from whyflame.export import ExportJob
     from whyflame.fold.profile import Profile
+    from whyflame.model import Operation
 
 
 @pytest.fixture
@@ -248,6 +250,45 @@ def test_two_exporters_each_get_everything(world: World) -> None:
     job.close()
     assert (len(first.accepted), len(second.accepted)) == (3, 3)
     assert not {payload.id for payload in first.accepted} & {p.id for p in second.accepted}
+
+
+def with_spans(world: World) -> tuple[str, str]:
+    """Two operations of one trace below an agent span; ids of the agent span and of a call."""
+    root, first, second = (world.operation(trace=1, leaf=leaf) for leaf in ("a", "b", "c"))
+    root.span.kind, root.span.start_ns = Kind.AGENT, first.span.start_ns - SECOND
+    append_spans(world, root, first, second)
+    world.settle(first, second)
+    return root.span.span_id.hex(), first.span.span_id.hex()
+
+
+def append_spans(world: World, *operations: Operation) -> None:
+    world.store.cursor().executemany(
+        "INSERT INTO spans (span_key, trace_key, span_id, kind, start_ns) VALUES (?, ?, ?, ?, ?)",
+        [
+            (op.span.span_key, 1, op.span.span_id, op.span.kind.value, op.span.start_ns)
+            for op in operations
+        ],
+    )
+
+
+def test_samples_carry_the_root_span_when_asked(world: World) -> None:
+    root, _ = with_spans(world)
+    (profile,) = pushed(world, span_links="root")
+    assert profile.label_sets == ((("span_id", root),),)
+    assert len(profile) == 2
+
+
+def test_samples_carry_their_own_span_when_asked(world: World) -> None:
+    _, first = with_spans(world)
+    (profile,) = pushed(world, span_links="operation")
+    assert len(profile.label_sets) == 2
+    assert (("span_id", first),) in profile.label_sets
+
+
+def test_samples_carry_nothing_by_default(world: World) -> None:
+    with_spans(world)
+    (profile,) = pushed(world)
+    assert profile.label_sets == ((),)
 
 
 def dead_letters(world: World, exporter: MemoryExporter) -> ExportJob:
