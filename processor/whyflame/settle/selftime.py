@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["assign_times"]
 
 # Deeper nesting is treated as side by side, so that a hostile chain cannot cost quadratic time.
-MOST_DEPTH = 256
+MOST_DEPTH = 64
 
 
 def assign_times(tree: Tree, lanes: Sequence[int]) -> None:

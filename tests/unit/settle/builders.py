@@ -25,6 +25,9 @@ KINDS = {
     "control": Kind.CONTROL,
     "embed": Kind.EMBED,
     "prompt": Kind.PROMPT,
+    "file": Kind.FILE,
+    "network": Kind.NETWORK,
+    "process": Kind.PROCESS,
     "wrap": Kind.OTHER,
 }
 

@@ -196,3 +196,39 @@ def test_further_views_stand_where_the_counted_view_stands() -> None:
     made = settle_made(trace, mirror)
     assert made["sdk"].session == "s"
     assert made["sdk"].step == made["call"].step == 1
+
+
+def test_lanes_of_one_tool_that_runs_two_agents_at_once_hang_at_the_tools_step() -> None:
+    """The tool does nothing but run them, so no empty lane stands between."""
+    trace = Trace()
+    trace.add("agent:root", 0, 100, agent="boss")
+    trace.add("llm:a", 1, 10, "root")
+    trace.add("tool:both", 11, 60, "root")
+    for name in ("x", "y"):
+        trace.add(f"agent:{name}", 12, 59, "both", agent=name)
+        trace.add(f"llm:{name}l", 13, 58, name)
+    made = settle_made(trace)
+    for name in ("xl", "yl"):
+        assert (made[name].lane_parent, made[name].lane_parent_step) == ("main", 0)
+    assert made["xl"].lane != made["yl"].lane
+
+
+def test_very_many_traces_at_once_share_a_bounded_number_of_lanes() -> None:
+    """A process that reuses one session id for everything costs no quadratic work."""
+    traces = []
+    for number in range(70):
+        trace = Trace(str(number))
+        trace.add(f"llm:{number}", number, 1000 + number)
+        traces.append(trace)
+    made = settle_made(*traces)
+    assert len({operation.lane for operation in made.values()}) == 64
+
+
+def test_traces_without_model_calls_stand_beside_the_newest_sequence() -> None:
+    """A batch of tools in a trace of its own belongs to the conversation that ran last."""
+    first, second, tools = Trace("1"), Trace("2"), Trace("3")
+    first.add("llm:a", 0, 100)
+    second.add("llm:b", 10, 90)
+    tools.add("tool:t", 95, 99)
+    made = settle_made(first, second, tools)
+    assert made["b"].lane == made["t"].lane == "main:1"

@@ -22,6 +22,10 @@ from whyflame.settle.leaf import find_leaf, is_hand_off
         ("control:a", {"name": "triage \u2192 unknown.handoff"}, "hand off"),
         ("control:a", {"tool": "delegate_task_to_member"}, "hand off"),
         ("control:a", {"tool": "final_answer"}, None),
+        ("file:a", {"effect": "read", "path_group": "src"}, "read src"),
+        ("network:a", {"domain": "example.com"}, "reach example.com"),
+        ("process:a", {"tool": "git"}, "run git"),
+        ("prompt:a", {}, None),
         ("wrap:a", {}, None),
     ],
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings, strategies as st
 from tests.unit.settle.builders import ERROR, GAP, HOUR, OK, Trace, places, settle_made
 
+from whyflame.settle.clocks import count_skewed
 from whyflame.settle.structure import arrange
 from whyflame.settle.tree import build_tree
 
@@ -142,3 +143,27 @@ def test_a_late_child_on_the_same_host_is_not_moved() -> None:
     trace.add("llm:a", 150, 200, "root", host="a")
     made = settle_made(trace)
     assert (made["root"].self_ns, made["a"].self_ns) == (100, 50)
+
+
+def test_children_that_disagree_about_a_clock_are_moved_by_the_middle() -> None:
+    """One asynchronous child must not drag the others out of their parent."""
+    trace = Trace()
+    trace.add("agent:root", 0, 100, host="a")
+    trace.add("llm:x", 1000, 1020, "root", host="b")
+    trace.add("llm:y", 1030, 1050, "root", host="b")
+    trace.add("llm:late", 1150, 1300, "root", host="b")
+    made = settle_made(trace)
+    assert [made[name].self_ns for name in ("x", "y")] == [20, 20]
+    assert made["late"].wall_ns == 150
+    assert made["root"].self_ns == 60
+
+
+def test_the_host_falls_back_to_instance_and_service() -> None:
+    """Without host names two instances have two clocks, and one instance one."""
+    trace = Trace()
+    trace.add("agent:root", 0, 100, instance="p1")
+    trace.add("llm:far", 500, 550, "root", instance="p2")
+    trace.add("llm:near", 150, 200, "root", instance="p1")
+    made = settle_made(trace)
+    assert [made[name].self_ns for name in ("root", "far", "near")] == [50, 50, 50]
+    assert count_skewed(list(trace.made.values())) == 1
