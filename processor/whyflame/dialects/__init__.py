@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from whyflame.dialects.dialect import Dialect, IndexedMessages
+from whyflame.dialects.genai import GENAI
 from whyflame.dialects.reader import Reader
 from whyflame.dialects.reading import Reading
 from whyflame.dialects.registry import DIALECTS, ENTRY_POINT_GROUP, Registry
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DIALECTS",
     "ENTRY_POINT_GROUP",
+    "GENAI",
     "Dialect",
     "DialectSettings",
     "IndexedMessages",
