@@ -41,7 +41,7 @@ _Pairs = tuple[tuple[str, str], ...]
 
 @lru_cache(maxsize=8)
 def _reader(resource: _Pairs, span: _Pairs, *, content: bool) -> Reader:
-    return Reader(DialectSettings(dict(resource), dict(span), content))
+    return Reader(DialectSettings(dict(resource), dict(span), read_content=content))
 
 
 def _reader_for(settings: DialectSettings | None) -> Reader:

@@ -8,10 +8,10 @@ from whyflame.dialects.decode import decode_logs
 from whyflame.dialects.identity import SPAN_BYTES, TRACE_BYTES, read_times, stable_id
 from whyflame.dialects.reading import Reading
 from whyflame.dialects.values import read_number, read_text
-from whyflame.model import Kind, Span, Status
+from whyflame.model import Kind, Span
 
 if TYPE_CHECKING:
-    from whyflame.dialects.reader import Reader
+    from whyflame.dialects.interpreter import Interpreter
     from whyflame.dialects.resource import Origin
 
 __all__ = ["read_log_events"]
@@ -22,7 +22,9 @@ _LONGEST_MS = 30 * 86_400_000
 _NS_PER_MS = 1_000_000
 
 
-def read_log_events(reader: Reader, payload: bytes, *, tenant: str, received_ns: int) -> list[Span]:
+def read_log_events(
+    interpreter: Interpreter, payload: bytes, *, tenant: str, received_ns: int
+) -> list[Span]:
     """Spans for the records of an `ExportLogsServiceRequest` that stand for an operation.
 
     Raises:
@@ -30,11 +32,11 @@ def read_log_events(reader: Reader, payload: bytes, *, tenant: str, received_ns:
     """
     spans: list[Span] = []
     for resource in decode_logs(payload).resources:
-        origin = reader.origin(resource.resource.attributes)
+        origin = interpreter.origin(resource.resource.attributes)
         for group in resource.scopes:
             scope = (group.scope.name, group.scope.version)
             for record in group.records:
-                span = _read_record(reader, record, scope, origin)
+                span = _read_record(interpreter, record, scope, origin)
                 if span is not None:
                     span.tenant, span.received_ns = tenant, received_ns
                     spans.append(span)
@@ -53,15 +55,15 @@ def _event_name(record: Any) -> str:
 
 
 def _read_record(
-    reader: Reader, record: Any, scope: tuple[str, str], origin: Origin
+    interpreter: Interpreter, record: Any, scope: tuple[str, str], origin: Origin
 ) -> Span | None:
     event = _event_name(record)
-    if not reader.registry.is_event(event):
+    if not interpreter.registry.is_event(event):
         return None
     attributes = dict(record.attributes.items())
     reading = Reading(event, scope, attributes, origin.attributes)
     reading.body = record.body
-    found = reader.registry.find_event(scope[0], event, frozenset(attributes))
+    found = interpreter.registry.find_event(scope[0], event, frozenset(attributes))
     if found is None:
         return None
     start, end, dubious = _times(record, reading)
@@ -71,7 +73,7 @@ def _read_record(
         origin.instance, origin.host,
     )  # fmt: skip
     span.dubious, span.attributes_count = dubious, len(attributes)
-    reader.interpret_event(span, reading, origin, found)
+    interpreter.interpret_event(span, reading, origin, found)
     if span.kind is Kind.OTHER:
         return None
     _identify(span, record, origin)
@@ -103,9 +105,3 @@ def _identify(span: Span, record: Any, origin: Origin) -> None:
         span.parent_id = record.span_id
     content = record.SerializeToString(deterministic=True)
     span.span_id = stable_id(SPAN_BYTES, span.name.encode(), session, content)
-
-
-def set_success(reading: Reading, span: Span, key: str = "success") -> None:
-    """A tool event tells its result as a boolean, often as text."""
-    if reading.flag(key) is False:
-        span.status = Status.ERROR

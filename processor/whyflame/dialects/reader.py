@@ -1,65 +1,21 @@
-"""OTLP requests into `Span`s: decode, find the dialect of each shape, read what it asks for."""
+"""OTLP requests into `Span`s."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from whyflame.dialects.compile import Plan, compile_plan
-from whyflame.dialects.content import fill_content
-from whyflame.dialects.decode import decode_traces
-from whyflame.dialects.identity import read_identity, read_times
-from whyflame.dialects.indexed import IndexedKeys, plan_messages
+from whyflame.dialects.interpreter import Interpreter
 from whyflame.dialects.log_reader import read_log_events
-from whyflame.dialects.names import normal_model, normal_provider
-from whyflame.dialects.reading import Reading
-from whyflame.dialects.registry import Registry
-from whyflame.dialects.resource import Origin, promote, read_origin
-from whyflame.dialects.settings import DialectSettings
-from whyflame.dialects.usage import Usage, fill_parts
-from whyflame.dialects.values import (
-    MAX_COUNT,
-    is_int,
-    read_any,
-    read_count,
-    read_int,
-    read_text,
-)
-from whyflame.model import Kind, Span, Status
+from whyflame.dialects.span_reader import read_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from whyflame.dialects.dialect import Dialect
+    from whyflame.model import Span
 
 __all__ = ["Reader"]
 
-_SHAPES_LIMIT = 8192
-_LONG_SHAPE = 48
-_INDEXED_PREFIXES = (
-    "llm.input_messages.",
-    "llm.output_messages.",
-    "llm.tools.",
-    "llm.prompts.",
-    "llm.request.functions.",
-    "gen_ai.prompt.",
-    "gen_ai.completion.",
-    "retrieval.documents.",
-    "embedding.embeddings.",
-)
-_STATUS = {0: Status.UNSET, 1: Status.OK, 2: Status.ERROR}
-_PAID = (Kind.LLM, Kind.EMBED)
-_ERROR_TEXT_LIMIT = 120
 
-
-class Reader:
-    """Reads requests with one set of dialects and settings; keeps a plan per shape."""
-
-    def __init__(
-        self, settings: DialectSettings | None = None, registry: Registry | None = None
-    ) -> None:
-        self.settings = settings or DialectSettings()
-        self.registry = registry or Registry.with_entry_points()
-        self._plans: dict[tuple[str, str, tuple[str, ...]], Plan] = {}
+class Reader(Interpreter):
+    """Reads requests with one set of dialects and settings."""
 
     def read_traces(self, payload: bytes, *, tenant: str, received_ns: int) -> list[Span]:
         """Spans of an `ExportTraceServiceRequest`, in order of arrival.
@@ -67,16 +23,7 @@ class Reader:
         Raises:
             PermanentError: The bytes are not this message.
         """
-        spans: list[Span] = []
-        for resource in decode_traces(payload).resources:
-            origin = self.origin(resource.resource.attributes)
-            for group in resource.scopes:
-                scope = (group.scope.name, group.scope.version)
-                spans.extend(
-                    self._read_span(message, scope, origin, tenant, received_ns)
-                    for message in group.spans
-                )
-        return spans
+        return read_spans(self, payload, tenant=tenant, received_ns=received_ns)
 
     def read_logs(self, payload: bytes, *, tenant: str, received_ns: int) -> list[Span]:
         """Spans for the log records of a request that stand for an operation.
@@ -85,171 +32,3 @@ class Reader:
             PermanentError: The bytes are not an `ExportLogsServiceRequest`.
         """
         return read_log_events(self, payload, tenant=tenant, received_ns=received_ns)
-
-    def origin(self, attributes: Mapping[str, bytes]) -> Origin:
-        """What the resource says about all its spans."""
-        return read_origin(dict(attributes.items()), self.settings.resource_fields)
-
-    def _read_span(
-        self, message: Any, scope: tuple[str, str], origin: Origin, tenant: str, received_ns: int
-    ) -> Span:
-        attributes = message.attributes
-        trace_id, span_id, parent_id, dubious = read_identity(message)
-        start, end, wrong_times = read_times(message.start, message.end)
-        span = Span(
-            tenant, "span", trace_id, span_id, parent_id, start, end, message.name, Kind.OTHER, "",
-            scope[0], scope[1], origin.service, origin.service_version, origin.environment,
-            origin.instance, origin.host,
-        )  # fmt: skip
-        span.received_ns = received_ns
-        span.attributes_count = len(attributes)
-        span.dubious = dubious + wrong_times
-        span.status = _STATUS.get(message.status.code, Status.UNSET)
-        if message.links:
-            span.links = tuple((link.trace_id, link.span_id) for link in message.links)
-        reading = Reading(message.name, scope, attributes, origin.attributes)
-        reading.kind = message.kind
-        reading.events = message.events
-        self.interpret(span, reading, origin)
-        if span.status is Status.ERROR:
-            _explain_error(span, reading, message.status.message)
-        return span
-
-    def interpret(self, span: Span, reading: Reading, origin: Origin) -> None:
-        """Applies the plan of the span's shape: kind, fields, usage, last word, content."""
-        plan, indexed = self._plan(reading)
-        span.kind = _kind(plan, reading)
-        self._apply(plan, indexed, span, reading, origin)
-
-    def interpret_event(
-        self, span: Span, reading: Reading, origin: Origin, dialect: Dialect
-    ) -> None:
-        """The same for a log event, whose name says what it stands for."""
-        plan = compile_plan(dialect, reading.scope, frozenset(reading.attributes))
-        span.kind = dialect.events[reading.name]
-        self._apply(plan, plan.indexed, span, reading, origin)
-
-    def _apply(
-        self,
-        plan: Plan,
-        indexed: IndexedKeys | None,
-        span: Span,
-        reading: Reading,
-        origin: Origin,
-    ) -> None:
-        attributes = reading.attributes
-        span.dialect, span.wire = plan.dialect, plan.wire
-        for name, keys in plan.fields:
-            for key in keys:
-                text = read_text(attributes[key])
-                if text is not None:
-                    setattr(span, name, text)
-                    break
-        span.answered = plan.answered or (
-            indexed is not None and bool(indexed.response or indexed.calls)
-        )
-        if plan.resends:
-            _read_resends(span, attributes, plan.resends)
-        for finish in plan.finish:
-            finish(reading, span)
-        if plan.usage or plan.read_usage:
-            _read_usage(span, reading, plan)
-        _settle_names(span, origin)
-        if self.settings.span_fields or origin.promoted:
-            span.extra.update(origin.promoted)
-            span.extra.update(promote(attributes, self.settings.span_fields))
-        if self.settings.read_content and (plan.content or indexed):
-            fill_content(span, attributes, plan.content, indexed)
-
-    def _plan(self, reading: Reading) -> tuple[Plan, IndexedKeys | None]:
-        keys = tuple(reading.attributes)
-        if len(keys) <= _LONG_SHAPE:
-            plan = self._cached_plan(reading, keys)
-            return plan, plan.indexed
-        # A long conversation has a shape of its own in every call: only its plain keys repeat.
-        plain = tuple(key for key in keys if not key.startswith(_INDEXED_PREFIXES))
-        plan = self._cached_plan(reading, plain)
-        return plan, plan_messages(plan.messages, keys) if plan.messages else None
-
-    def _cached_plan(self, reading: Reading, keys: tuple[str, ...]) -> Plan:
-        shape = (reading.scope, reading.scope_version, keys)
-        plan = self._plans.get(shape)
-        if plan is None:
-            known = frozenset(keys)
-            dialect = self.registry.find(reading.scope, known)
-            plan = compile_plan(dialect, reading.scope, known)
-            if len(self._plans) >= _SHAPES_LIMIT:
-                self._plans.clear()
-            self._plans[shape] = plan
-        return plan
-
-
-def _kind(plan: Plan, reading: Reading) -> Kind:
-    for key, table in plan.kinds:
-        value = reading.name if not key else read_text(reading.attributes[key])
-        kind = table.get(value) if value else None
-        if kind is not None:
-            return kind
-    return Kind.OTHER
-
-
-def _read_resends(span: Span, attributes: Mapping[str, bytes], keys: tuple[str, ...]) -> None:
-    for key in keys:
-        count = read_count(read_any(attributes[key]))
-        if isinstance(count, int):
-            span.resends = count
-            return
-
-
-def _read_usage(span: Span, reading: Reading, plan: Plan) -> None:
-    """Figures of calls become measures; those of agents and wrappers are claims, never counted."""
-    usage = Usage(cache_outside=plan.cache_outside, reasoning_outside=plan.reasoning_outside)
-    for read in plan.read_usage:
-        read(reading, usage)
-    if not usage.final:
-        _read_table(usage, reading.attributes, plan.usage)
-    if span.kind in _PAID or span.remote:
-        fill_parts(usage, span)
-    if span.kind not in _PAID:
-        span.claimed_input, span.claimed_output = usage.input, usage.output
-    if span.cost_nanousd == 0 and span.status is Status.ERROR:
-        span.cost_nanousd = None  # a failed call of zero cost: nobody priced it
-
-
-def _read_table(
-    usage: Usage, attributes: Mapping[str, bytes], table: tuple[tuple[str, tuple[str, ...]], ...]
-) -> None:
-    for part, keys in table:
-        if getattr(usage, part) is not None:
-            continue
-        for key in keys:
-            raw = attributes[key]
-            # Almost every figure is a plain integer: no need for the general way.
-            if part != "cost" and is_int(raw) and 0 <= (number := read_int(raw)) <= MAX_COUNT:
-                setattr(usage, part, number)
-                break
-            if usage.take(part, read_any(raw)):
-                break
-
-
-def _settle_names(span: Span, origin: Origin) -> None:
-    span.model = normal_model(span.model)
-    span.provider = normal_provider(span.provider)
-    if span.request_model is None:
-        span.request_model = span.model
-    if span.session is None and origin.session is not None:
-        span.extra["resource_session"] = origin.session
-    if span.error_type is not None and span.status is not Status.ERROR:
-        span.status = Status.ERROR
-
-
-def _explain_error(span: Span, reading: Reading, message: bytes) -> None:
-    """The error's type: attribute, exception event, else the first word of the message."""
-    if span.error_type is not None:
-        return
-    event = reading.event("exception")
-    if event is not None and "exception.type" in event.attributes:
-        span.error_type = read_text(event.attributes["exception.type"])
-    if span.error_type is None and message:
-        head = message[:_ERROR_TEXT_LIMIT].decode("utf-8", "replace").split(":", 1)[0].strip()
-        span.error_type = head if head.replace(".", "").replace("_", "").isalnum() else "error"

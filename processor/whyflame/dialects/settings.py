@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whyflame.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["DialectSettings", "dialect_settings"]
 
@@ -20,16 +20,20 @@ class DialectSettings:
     Attributes:
         resource_fields: Promoted field -> resource attribute.
         span_fields: Promoted field -> span attribute.
+        outcome_keys: Span attributes that state an outcome, before those a dialect knows.
         read_content: False leaves texts alone (hashes, lengths and plan items as well).
     """
 
     resource_fields: Mapping[str, str] = field(default_factory=dict)
     span_fields: Mapping[str, str] = field(default_factory=dict)
+    outcome_keys: tuple[str, ...] = ()
     read_content: bool = True
 
 
-def dialect_settings(fields: Mapping[str, str], *, read_content: bool = True) -> DialectSettings:
-    """Settings from the configuration's `fields`.
+def dialect_settings(
+    fields: Mapping[str, str], outcome_keys: Sequence[str] = (), *, read_content: bool = True
+) -> DialectSettings:
+    """Settings from the configuration's `fields` and `settle.outcome_attributes`.
 
     Raises:
         ConfigError: A value is neither `resource.KEY` nor `span.KEY`.
@@ -41,4 +45,4 @@ def dialect_settings(fields: Mapping[str, str], *, read_content: bool = True) ->
         if not key or place not in ("resource", "span"):
             raise ConfigError(f"fields.{name}: {source!r} is not resource.KEY or span.KEY")
         (resource if place == "resource" else span)[name] = key
-    return DialectSettings(resource, span, read_content)
+    return DialectSettings(resource, span, tuple(outcome_keys), read_content)
