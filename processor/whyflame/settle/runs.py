@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["assign_runs"]
 
+Part = tuple[str, bytes]
+"""Session and trace id."""
+
 
 def assign_runs(tree: Tree, gap_ns: int, earlier_runs: Mapping[str, int]) -> list[int]:
     """Number the runs of every session and write `run`; a trace is never cut.
@@ -23,24 +26,11 @@ def assign_runs(tree: Tree, gap_ns: int, earlier_runs: Mapping[str, int]) -> lis
     Returns:
         By position, one number for each run of each session, from 0.
     """
-    # (session, trace) -> [start, end, positions]: the part of a trace that is in the session.
-    parts: dict[tuple[str, bytes], list[int]] = {}
-    hulls: dict[tuple[str, bytes], tuple[int, int]] = {}
-    for position, operation in enumerate(tree.operations):
-        key = (operation.session, operation.span.trace_id)
-        start, end = tree.starts[position], tree.ends[position]
-        hull = hulls.get(key)
-        if hull is None:
-            hulls[key] = (start, end)
-            parts[key] = [position]
-        else:
-            if end > hull[1]:
-                hulls[key] = (hull[0], end)
-            parts[key].append(position)
+    hulls, parts = _cut_by_trace(tree)
     latest: dict[str, int] = {}
+    runs: dict[str, int] = {}
     numbers: dict[tuple[str, int], int] = {}
     run_of = [0] * len(tree.operations)
-    runs: dict[str, int] = {}
     # Positions are in time order, so the parts stand in the order of their starts.
     for key, positions in parts.items():
         session = key[0]
@@ -56,3 +46,23 @@ def assign_runs(tree: Tree, gap_ns: int, earlier_runs: Mapping[str, int]) -> lis
             tree.operations[position].run = run
             run_of[position] = number
     return run_of
+
+
+def _cut_by_trace(
+    tree: Tree,
+) -> tuple[dict[Part, tuple[int, int]], dict[Part, list[int]]]:
+    """The part of each trace that is in a session: when it was at work, and its positions."""
+    hulls: dict[Part, tuple[int, int]] = {}
+    parts: dict[Part, list[int]] = {}
+    for position, operation in enumerate(tree.operations):
+        key = (operation.session, operation.span.trace_id)
+        end = tree.ends[position]
+        hull = hulls.get(key)
+        if hull is None:
+            hulls[key] = (tree.starts[position], end)
+            parts[key] = [position]
+        else:
+            if end > hull[1]:
+                hulls[key] = (hull[0], end)
+            parts[key].append(position)
+    return hulls, parts

@@ -92,6 +92,7 @@ class _Walk:
         newest: Place of the run: its `turn` is the highest so far.
         traces: Place of each trace, so that interleaved traces keep their own turns.
         began_after: Newest counted call when the newest turn began.
+        agents_until: When the last of the root agents so far ends.
         prompted: The newest turn began with a prompt event and no work was done in it yet.
     """
 
@@ -99,6 +100,7 @@ class _Walk:
     newest: _Place = field(default_factory=_Place)
     traces: dict[bytes, _Place] = field(default_factory=dict)
     began_after: int = NO_PARENT
+    agents_until: int = 0
     prompted: bool = False
 
     def note_work(self, position: int) -> None:
@@ -123,6 +125,8 @@ class _Walk:
             turn = trace.turn if trace is not None else self.newest.turn
         if operation.kind is Kind.PROMPT:
             self.prompted = True
+        elif operation.kind is Kind.AGENT:
+            self.agents_until = max(self.agents_until, self.tree.ends[position])
         if trace is None:
             trace = self.traces[trace_id] = _Place()
         trace.entry = self.newest.entry = position
@@ -167,7 +171,8 @@ class _Walk:
         if self._overlap(place.last_work, position):
             return False
         if trace is None:
-            return True
+            # Inside the time of a root agent it is that agent's call, torn off by a lost context.
+            return self.tree.ends[position] > self.agents_until
         # Several requests in one trace: only another user message tells.
         return _has_new_message(last.span.content, self.tree.operations[position].span.content)
 

@@ -131,3 +131,14 @@ def test_operations_above_the_first_entry_are_in_its_turn() -> None:
     second.add("agent:r2", 21, 49, "http", agent="a")
     made = settle_made(first, second)
     assert made["http"].turn == made["r2"].turn == 1
+
+
+def test_calls_torn_from_their_agent_are_its_turn() -> None:
+    """Lost context makes each step a root: while the agent runs, the calls are its own."""
+    agent, first, second, later = Trace("0"), Trace("1"), Trace("2"), Trace("3")
+    agent.add("agent:r", 0, 100)
+    first.add("llm:a", 1, 30)
+    second.add("llm:b", 40, 90)
+    later.add("llm:c", 120, 140)
+    made = settle_made(agent, first, second, later)
+    assert [made[name].turn for name in "rabc"] == [0, 0, 0, 1]
