@@ -19,7 +19,8 @@ from whyflame.fold.names import role_of
 from whyflame.fold.pprof import PprofOptions, encode_message
 from whyflame.fold.profile import Labels, Profile, SampleType, Stack, build_profile
 from whyflame.fold.projection import Column
-from whyflame.store.outbox import Batch, BatchQuery, Built, NewRow
+from whyflame.store.outbox import Batch, Built, NewRow
+from whyflame.store.outbox_batch import BatchQuery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

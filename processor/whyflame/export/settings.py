@@ -61,7 +61,7 @@ class ExportSettings:
     window: float = setting(
         15.0, "smallest window that a profile covers; grows by itself", "duration", minimum=15
     )
-    max_window: float = setting(960.0, "largest window", "duration", minimum=15)
+    max_window: float = setting(1800.0, "largest window", "duration", minimum=15)
     interval: float = setting(
         2.0, "how often new operations are looked for at the smallest window", "duration"
     )

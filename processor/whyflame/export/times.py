@@ -58,12 +58,15 @@ class WindowControl:
 
     @property
     def batch_interval_ns(self) -> int:
-        """How long to collect operations before the next batch; grows with the window."""
-        return self.interval_ns * self.window_ns // self.smallest_ns
+        """How long to collect operations before the next batch: a third of a widened window."""
+        if self.window_ns == self.smallest_ns:
+            return self.interval_ns
+        return max(self.interval_ns, self.window_ns // 3)
 
     def observe(self, delivery_seconds: float) -> None:
         """Tell how long the newest batch and all that waits takes to deliver."""
-        available = self.batch_interval_ns / SECOND_NS
+        # Runs are settled every 15 s or so: that long nothing new comes.
+        available = max(self.batch_interval_ns, _GRID_NS) / SECOND_NS
         if delivery_seconds > 0.8 * available:
             self.window_ns = min(self.window_ns * 2, self.largest_ns)
             self._calm = 0

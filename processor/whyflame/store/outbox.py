@@ -10,20 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from whyflame.fold.names import Role
-from whyflame.model import FIELDS
 from whyflame.store.duck import append, transaction
+from whyflame.store.outbox_batch import (
+    BatchQuery,
+    choose_operations,
+    group_operations,
+    mark_replaced,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from whyflame.fold.measures import Measure
-    from whyflame.fold.projection import Column
     from whyflame.store.duck import Store
 
 __all__ = [
     "Batch",
-    "BatchQuery",
     "Built",
     "Drift",
     "NewRow",
@@ -31,32 +32,6 @@ __all__ = [
     "Outbox",
     "Taken",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class BatchQuery:
-    """Which operations to take and how to group them.
-
-    Attributes:
-        exporter: Name of the configured exporter.
-        series: Fields that become labels. frames: Fields that become frames.
-        measures: What is summed.
-        after_generation: Generations up to this one were taken before.
-        max_operations: About how many operations one batch takes.
-        window_ns: Width of a window. closed_ns: End of the newest window that may be used;
-            operations that end later are put into it.
-        span_links: What groups carry as span id: "root", "operation" or "off".
-    """
-
-    exporter: str
-    series: tuple[Column, ...]
-    frames: tuple[Column, ...]
-    measures: tuple[Measure, ...]
-    after_generation: int
-    max_operations: int
-    window_ns: int
-    closed_ns: int
-    span_links: str = "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +141,13 @@ class Outbox:
         if upto <= query.after_generation:
             return Taken((), query.after_generation, 0, 0, complete=True)
         with transaction(self._cursor):
-            self._choose(query, upto)
-            replaced = self._mark_replaced(query.exporter, query.after_generation)
-            batch = Batch(self._group(query), self._next_id(), self._carries(query.exporter))
+            choose_operations(self._cursor, query, upto)
+            replaced = mark_replaced(self._cursor, query.exporter, query.after_generation)
+            batch = Batch(
+                group_operations(self._cursor, query),
+                self._next_id(),
+                self._carries(query.exporter),
+            )
             built = build(batch) if batch.rows else Built([])
             operations = self._mark(query.exporter, batch.first_id)
             self._write(query.exporter, batch.first_id, built.rows, now_ns)
@@ -190,74 +169,6 @@ class Outbox:
                 return upto, False
             upto = generation
         return upto, True
-
-    def _choose(self, query: BatchQuery, upto: int) -> None:
-        """Newest counted operations of these generations without an export mark, as a table."""
-        keys = [*query.series, *query.frames]
-        columns = [f"{_key(column)} AS k{number}" for number, column in enumerate(keys)]
-        values = [f"{measure.expression} AS v{n}" for n, measure in enumerate(query.measures)]
-        parameters = [column.field for column in keys if column.role is Role.TEXT]
-        sql = (
-            "CREATE OR REPLACE TEMP TABLE export_batch AS "
-            "SELECT s.span_key, s.generation, s.tenant, s.path_id, "
-            "coalesce(s.end_ns, s.start_ns, ?) AS placed_ns, "
-            f"{_LINKS[query.span_links][0]} AS link, {', '.join([*columns, *values])} "
-            "FROM settled s JOIN current_generation g USING (trace_key, generation) "
-            f"{_LINKS[query.span_links][1].format(after=query.after_generation)} WHERE s.generation > ? AND s.generation <= ? AND s.counted"
-        )
-        self._cursor.execute(sql, [query.closed_ns - 1, *parameters, query.after_generation, upto])
-        self._cursor.execute(
-            "DELETE FROM export_batch WHERE span_key IN (SELECT span_key FROM exported "
-            "WHERE exporter = ? AND span_key BETWEEN (SELECT min(span_key) FROM export_batch) "
-            "AND (SELECT max(span_key) FROM export_batch))",
-            [query.exporter],
-        )
-
-    def _mark_replaced(self, exporter: str, after_generation: int) -> int:
-        """Mark, without exporting, operations another view of which was exported before."""
-        self._cursor.execute(
-            "CREATE OR REPLACE TEMP TABLE export_replaced AS "
-            "WITH RECURSIVE older AS ("
-            "  SELECT r.span_key, r.by_span_key AS now_key FROM superseded r"
-            "  WHERE r.by_span_key IN (SELECT span_key FROM export_batch) "
-            "  UNION "
-            "  SELECT r.span_key, o.now_key FROM superseded r JOIN older o"
-            "  ON r.by_span_key = o.span_key"
-            "), views AS ("
-            "  SELECT span_key, now_key FROM older UNION ALL "
-            # Views of one call are settled together, so in these generations too.
-            "  SELECT s.span_key, s.same_as FROM settled s WHERE s.generation > ?"
-            "  AND NOT s.counted AND s.same_as IN (SELECT span_key FROM export_batch)"
-            ") SELECT DISTINCT v.now_key AS span_key FROM views v JOIN exported e"
-            "  ON e.exporter = ? AND e.span_key = v.span_key",
-            [after_generation, exporter],
-        )
-        replaced = self._number(
-            "INSERT INTO exported SELECT ?, span_key, generation, path_id, NULL "
-            "FROM export_batch WHERE span_key IN (SELECT span_key FROM export_replaced)",
-            [exporter],
-        )
-        self._cursor.execute(
-            "DELETE FROM export_batch WHERE span_key IN (SELECT span_key FROM export_replaced)"
-        )
-        return replaced
-
-    def _group(self, query: BatchQuery) -> list[tuple[Any, ...]]:
-        series, count = len(query.series), len(query.series) + len(query.frames)
-        keys = [f"k{number}" for number in range(count)]
-        sums = [f"coalesce(sum(v{n}), 0)::BIGINT" for n in range(len(query.measures))]
-        selected = [
-            "tenant",
-            *keys[:series],
-            "least((placed_ns // ? + 1) * ?, ?) AS window_end",
-            "link",
-            *keys[series:],
-            *sums,
-        ]
-        return self._cursor.execute(
-            f"SELECT {', '.join(selected)} FROM export_batch GROUP BY ALL",
-            [query.window_ns, query.window_ns, query.closed_ns],
-        ).fetchall()
 
     def _mark(self, exporter: str, batch: int) -> int:
         return self._number(
@@ -417,32 +328,8 @@ class Outbox:
         return Drift(*rows[0])
 
 
-# Span id to label samples with, and what to join for it. The root of a trace's agent work is its
-# first agent span; a trace without one has its first span.
-_LINKS = {
-    "off": ("''", ""),
-    "operation": (
-        "coalesce(lower(hex(l.link_id)), '')",
-        "LEFT JOIN (SELECT span_key AS link_key, span_id AS link_id FROM spans) l"
-        " ON l.link_key = s.span_key",
-    ),
-    "root": (
-        "coalesce(l.link, '')",
-        "LEFT JOIN (SELECT trace_key AS link_key, "
-        "lower(hex(arg_min(span_id, (kind <> 'agent', start_ns)))) AS link FROM spans "
-        "WHERE trace_key IN (SELECT trace_key FROM settled WHERE generation > {after}) "
-        "GROUP BY trace_key) l ON l.link_key = s.trace_key",
-    ),
-}
 _TOKEN_PARTS = ("input_uncached", "cache_read", "cache_write", "output_visible", "reasoning")
 _KEEP_DONE_NS = 24 * 3600 * 1_000_000_000
-
-
-def _key(column: Column) -> str:
-    """A column without NULL, since the unknown is -1 or empty for whoever reads ids."""
-    if column.role is Role.TEXT:
-        return "coalesce(s.extra[?], '')"
-    return f"coalesce(s.{FIELDS[column.field].column}, -1)"
 
 
 def _open_row(row: NewRow, created_ns: int) -> OpenRow:

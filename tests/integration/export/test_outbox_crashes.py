@@ -20,7 +20,7 @@ FAULTS: list[Fault | int] = [
     503, 500, 429, 504, RESET, LOST_ANSWER, Fault(500, stored=True),
     Fault(502, text="<html>bad gateway</html>"), Fault(429, headers={"Retry-After": "2"}),
 ]  # fmt: skip
-STEPS = ("_choose", "_mark_replaced", "_mark", "_write", "_write_carries", "_finish", "payloads")
+STEPS = ("_next_id", "_carries", "_mark", "_write", "_write_carries", "_finish", "payloads")
 
 
 class Crash(BaseException):

@@ -30,9 +30,11 @@ def test_windows_of_different_width_never_meet() -> None:
 
 
 def test_window_grows_under_pressure_and_shrinks_after_calm() -> None:
-    control = WindowControl(GRID, 8 * GRID, 5 * SECOND_NS)
-    assert control.batch_interval_ns == 5 * SECOND_NS
-    control.observe(4.5)
+    control = WindowControl(GRID, 8 * GRID, 2 * SECOND_NS)
+    assert control.batch_interval_ns == 2 * SECOND_NS
+    control.observe(11)
+    assert control.window_ns == GRID
+    control.observe(13)
     assert (control.window_ns, control.batch_interval_ns) == (2 * GRID, 10 * SECOND_NS)
     for _ in range(5):
         control.observe(1000)

@@ -1,0 +1,151 @@
+"""Which operations a batch exports, and their sums by series, window and stack.
+
+Works on two temporary tables of the calling cursor, inside its transaction: `export_batch`, the
+operations of the batch, and `export_replaced`, those of them that were exported as another view.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from whyflame.fold.names import Role
+from whyflame.model import FIELDS
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from whyflame.fold.measures import Measure
+    from whyflame.fold.projection import Column
+
+__all__ = ["BatchQuery", "choose_operations", "group_operations", "mark_replaced"]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchQuery:
+    """Which operations to take and how to group them.
+
+    Attributes:
+        exporter: Name of the configured exporter.
+        series: Fields that become labels. frames: Fields that become frames.
+        measures: What is summed.
+        after_generation: Generations up to this one were taken before.
+        max_operations: About how many operations one batch takes.
+        window_ns: Width of a window. closed_ns: End of the newest window that may be used;
+            operations that end later are put into it.
+        span_links: What groups carry as span id: "root", "operation" or "off".
+    """
+
+    exporter: str
+    series: tuple[Column, ...]
+    frames: tuple[Column, ...]
+    measures: tuple[Measure, ...]
+    after_generation: int
+    max_operations: int
+    window_ns: int
+    closed_ns: int
+    span_links: str = "off"
+
+
+# Span id to label samples with, and what to join for it. The root of a trace's agent work is its
+# first agent span; a trace without one has its first span.
+_LINKS = {
+    "off": ("''", ""),
+    "operation": (
+        "coalesce(lower(hex(l.link_id)), '')",
+        (
+            "LEFT JOIN (SELECT span_key AS link_key, span_id AS link_id FROM spans) l"
+            " ON l.link_key = s.span_key"
+        ),
+    ),
+    "root": (
+        "coalesce(l.link, '')",
+        (
+            "LEFT JOIN (SELECT trace_key AS link_key, "
+            "lower(hex(arg_min(span_id, (kind <> 'agent', start_ns)))) AS link FROM spans "
+            "WHERE trace_key IN (SELECT trace_key FROM settled WHERE generation > {after}) "
+            "GROUP BY trace_key) l ON l.link_key = s.trace_key"
+        ),
+    ),
+}
+
+
+def choose_operations(cursor: duckdb.DuckDBPyConnection, query: BatchQuery, upto: int) -> None:
+    """Newest counted operations of these generations without an export mark, as a table."""
+    keys = [*query.series, *query.frames]
+    columns = [f"{_key(column)} AS k{number}" for number, column in enumerate(keys)]
+    values = [f"{measure.expression} AS v{n}" for n, measure in enumerate(query.measures)]
+    parameters = [column.field for column in keys if column.role is Role.TEXT]
+    link, join = _LINKS[query.span_links]
+    sql = (
+        "CREATE OR REPLACE TEMP TABLE export_batch AS "
+        "SELECT s.span_key, s.generation, s.tenant, s.path_id, "
+        "coalesce(s.end_ns, s.start_ns, ?) AS placed_ns, "
+        f"{link} AS link, {', '.join([*columns, *values])} "
+        "FROM settled s JOIN current_generation g USING (trace_key, generation) "
+        f"{join.format(after=query.after_generation)} "
+        "WHERE s.generation > ? AND s.generation <= ? AND s.counted"
+    )
+    cursor.execute(sql, [query.closed_ns - 1, *parameters, query.after_generation, upto])
+    cursor.execute(
+        "DELETE FROM export_batch WHERE span_key IN (SELECT span_key FROM exported "
+        "WHERE exporter = ? AND span_key BETWEEN (SELECT min(span_key) FROM export_batch) "
+        "AND (SELECT max(span_key) FROM export_batch))",
+        [query.exporter],
+    )
+
+
+def mark_replaced(cursor: duckdb.DuckDBPyConnection, exporter: str, after_generation: int) -> int:
+    """Mark, without exporting, operations another view of which was exported before."""
+    cursor.execute(
+        "CREATE OR REPLACE TEMP TABLE export_replaced AS "
+        "WITH RECURSIVE older AS ("
+        "  SELECT r.span_key, r.by_span_key AS now_key FROM superseded r"
+        "  WHERE r.by_span_key IN (SELECT span_key FROM export_batch) "
+        "  UNION "
+        "  SELECT r.span_key, o.now_key FROM superseded r JOIN older o"
+        "  ON r.by_span_key = o.span_key"
+        "), views AS ("
+        "  SELECT span_key, now_key FROM older UNION ALL "
+        # Views of one call are settled together, so in these generations too.
+        "  SELECT s.span_key, s.same_as FROM settled s WHERE s.generation > ?"
+        "  AND NOT s.counted AND s.same_as IN (SELECT span_key FROM export_batch)"
+        ") SELECT DISTINCT v.now_key AS span_key FROM views v JOIN exported e"
+        "  ON e.exporter = ? AND e.span_key = v.span_key",
+        [after_generation, exporter],
+    )
+    marked = cursor.execute(
+        "INSERT INTO exported SELECT ?, span_key, generation, path_id, NULL "
+        "FROM export_batch WHERE span_key IN (SELECT span_key FROM export_replaced)",
+        [exporter],
+    ).fetchall()
+    cursor.execute(
+        "DELETE FROM export_batch WHERE span_key IN (SELECT span_key FROM export_replaced)"
+    )
+    return int(marked[0][0])
+
+
+def group_operations(cursor: duckdb.DuckDBPyConnection, query: BatchQuery) -> list[tuple[Any, ...]]:
+    """A row per tenant, series, window and stack: ids, then sums."""
+    series, count = len(query.series), len(query.series) + len(query.frames)
+    keys = [f"k{number}" for number in range(count)]
+    sums = [f"coalesce(sum(v{n}), 0)::BIGINT" for n in range(len(query.measures))]
+    selected = [
+        "tenant",
+        *keys[:series],
+        "least((placed_ns // ? + 1) * ?, ?) AS window_end",
+        "link",
+        *keys[series:],
+        *sums,
+    ]
+    return cursor.execute(
+        f"SELECT {', '.join(selected)} FROM export_batch GROUP BY ALL",
+        [query.window_ns, query.window_ns, query.closed_ns],
+    ).fetchall()
+
+
+def _key(column: Column) -> str:
+    """A column without NULL, since the unknown is -1 or empty for whoever reads ids."""
+    if column.role is Role.TEXT:
+        return "coalesce(s.extra[?], '')"
+    return f"coalesce(s.{FIELDS[column.field].column}, -1)"
