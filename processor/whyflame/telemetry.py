@@ -192,6 +192,9 @@ SEGMENT_FAILURES = _counter(
 STAGE_FAILURES = _counter(
     "stage_failures_total", "Unexpected errors of a stage; it tries again.", "stage"
 )
+FORGOTTEN_TRACES = _counter(
+    "forgotten_traces_total", "Traces removed because of store.retention or store.max_bytes."
+)
 STORE_BYTES = _gauge("store_bytes", "Size of the database file and its log.")
 
 

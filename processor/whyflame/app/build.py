@@ -18,6 +18,7 @@ from whyflame.settle.job import SettleJob
 from whyflame.settle.settings import settle_settings
 from whyflame.settle.settle import settle
 from whyflame.store.duck import Store
+from whyflame.store.retention import Retention
 from whyflame.store.settled import SettledWriter
 from whyflame.store.spans import SpanWriter
 from whyflame.store.unsettled import Unsettled
@@ -63,6 +64,7 @@ class Pipeline:
     Attributes:
         reader: Requests to spans. writer: Spans to the store. indexer: Journal to `writer`.
         unsettled, settled: Queue and writer of the settle job. settle_job: Settle and segment.
+        retention: Removes what is past its age or size.
         export_job: Profiles to the configured exporters; None when none is configured.
     """
 
@@ -73,6 +75,7 @@ class Pipeline:
     unsettled: Unsettled
     settled: SettledWriter
     settle_job: SettleJob
+    retention: Retention
     export_job: ExportJob | None
 
 
@@ -92,7 +95,7 @@ def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> P
     settle_spans = build_settle(config)
     store = open_store(data_dir, config)
     reader = SpanReader(
-        Reader(dialect_settings(config.fields)),
+        Reader(dialect_settings(config.fields, config.settle.outcome_attributes)),
         config.content,
         DeadLetters(data_dir / DEAD_LETTERS),
     )
@@ -110,7 +113,12 @@ def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> P
     job = SettleJob(unsettled, settled, settle_spans, segment, config.settle, now_ns)
     export_job = build_exporters_job(store, config) if exports and config.exporters else None
     indexer = Indexer(tail, reader, writer, unsettled.add, now_ns)
-    return Pipeline(store, reader, writer, indexer, unsettled, settled, job, export_job)
+    retention = Retention(
+        store,
+        max_age_ns=int(config.store.retention * SECOND_NS),
+        max_bytes=config.store.max_bytes,
+    )
+    return Pipeline(store, reader, writer, indexer, unsettled, settled, job, retention, export_job)
 
 
 def build_exporters_job(store: Store, config: Config) -> ExportJob:

@@ -32,6 +32,7 @@ __all__ = ["run_store_process"]
 _LOG = logging.getLogger(__name__)
 IDLE_SECONDS = 0.02
 EXPORT_SECONDS = 2.0
+SWEEP_SECONDS = 300.0
 FAILURE_PAUSE_SECONDS = 1.0
 # Requests that came in over the API have a journal stream of their own.
 API_STREAM = "api"
@@ -86,6 +87,7 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
     """Start the threads, serve HTTP until asked to stop, join the threads."""
     threads = [
         _thread("index", state, pipeline.indexer.step, IDLE_SECONDS),
+        _thread("retention", state, lambda: _sweep(pipeline, state), SWEEP_SECONDS, eager=False),
         _thread(
             "settle", state, lambda: _settle(pipeline, state), config.segment.interval, eager=False
         ),
@@ -112,10 +114,10 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
     pipe.send({"api": f"[{host}]:{port}" if ":" in host else f"{host}:{port}"})
     asyncio.run(_serve(app, listener, config, state))
     state.stopping.set()
-    for thread in threads[:2]:
-        thread.join()
+    for thread in threads:
+        if not thread.daemon:
+            thread.join()
     if export is not None:
-        threads[-1].join()
         export.close(deadline_seconds=5.0)
 
 
@@ -143,7 +145,7 @@ def _thread(
             if not (eager and worked):
                 state.stopping.wait(pause)
 
-    return threading.Thread(target=loop, name=name, daemon=True)
+    return threading.Thread(target=loop, name=name)
 
 
 def _settle(pipeline: Pipeline, state: _State) -> None:
@@ -151,6 +153,13 @@ def _settle(pipeline: Pipeline, state: _State) -> None:
         pipeline.settle_job.tick()
     telemetry.UNSETTLED_TRACES.set(len(pipeline.unsettled))
     telemetry.STORE_BYTES.set(pipeline.store.database_bytes())
+
+
+def _sweep(pipeline: Pipeline, state: _State) -> None:
+    with state.settling:
+        swept = pipeline.retention.sweep(now_ns())
+    if swept.traces:
+        telemetry.FORGOTTEN_TRACES.add(swept.traces)
 
 
 def _segment_now(

@@ -20,6 +20,7 @@ __all__ = [
     "JournalConfig",
     "OtlpConfig",
     "PricesConfig",
+    "QueryConfig",
     "SegmentConfig",
     "SessionConfig",
     "SettleConfig",
@@ -89,6 +90,25 @@ class HttpConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryConfig:
+    """Bounds of the questions that Grafana asks (Pyroscope's query API)."""
+
+    timeout: float = setting(30.0, "longest time for one answer", "duration")
+    concurrency: int = setting(4, "questions answered at the same time", minimum=1)
+    max_stacks: int = setting(
+        1_000_000, "distinct stacks of one question; more are refused", minimum=1
+    )
+    max_length: float = setting(0.0, "longest time range; 0 sets no limit", "duration")
+    max_lookback: float = setting(0.0, "how far back ranges reach; 0 sets no limit", "duration")
+    max_label_values: int = setting(
+        1000, "values offered for one label, the newest ones", minimum=1
+    )
+    tenancy: bool = setting(
+        default=False, doc="answer about the tenant in X-Scope-OrgID only, and refuse without it"
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class JournalConfig:
     """Requests as received, until they are indexed."""
 
@@ -107,11 +127,10 @@ class StoreConfig:
         0, "DuckDB memory limit; 0 derives it from the cgroup or 512 MiB", "bytes"
     )
     threads: int = setting(2, "DuckDB threads for queries", minimum=1)
-    commit_rows: int = setting(8192, "rows after which the indexer commits", minimum=1)
-    commit_interval: float = setting(
-        0.25, "longest time between commits while data arrives", "duration"
+    retention: float = setting(0.0, "forget traces that ended longer ago; 0 keeps all", "duration")
+    max_bytes: int = setting(
+        0, "forget the oldest traces while the store uses more; 0 sets no limit", "bytes"
     )
-    retention: float = setting(0.0, "forget operations older than this; 0 keeps all", "duration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +149,7 @@ class SettleConfig:
         300.0, "settle a span at this age even if its run goes on", "duration"
     )
     outcome_attributes: list[str] = setting(
-        ["whyflame.outcome", "gen_ai.evaluation.score.label", "outcome"],
-        "attributes that state the outcome of a run, first found wins",
-    )
-    wait_frames: bool = setting(
-        default=False, doc="show waiting for a person between turns as `wait for user`"
+        [], "further span attributes that state the outcome of a run, before the known ones"
     )
 
 
@@ -191,6 +206,7 @@ class Config:
     data_dir: str = setting("", "where journal and store live; empty: the user's state directory")
     otlp: OtlpConfig = section(OtlpConfig, "receivers")
     http: HttpConfig = section(HttpConfig, "API, page, metrics")
+    query: QueryConfig = section(QueryConfig, "Pyroscope's query API, for Grafana")
     journal: JournalConfig = section(JournalConfig, "durable log")
     store: StoreConfig = section(StoreConfig, "DuckDB store")
     session: SessionConfig = section(SessionConfig, "sessions and runs")

@@ -34,7 +34,7 @@ class Dictionary:
     def _entries(self) -> tuple[dict[Any, int], list[Any]]:
         """Ids by value, and values by id. A cold command that never asks does not load them."""
         with self._lock:
-            query = f"SELECT id, {self._column} FROM {self._table} ORDER BY id"  # noqa: S608
+            query = f"SELECT id, {self._column} FROM {self._table} ORDER BY id"
             values = [
                 tuple(value) if isinstance(value, list) else value
                 for _, value in self._cursor.execute(query).fetchall()
