@@ -17,6 +17,7 @@ from whyflame.settle.repeats import merge_equal_spans
 from whyflame.settle.signals import choose_signals
 from whyflame.settle.views import (
     drop_stubs,
+    find_hosted_agents,
     is_call,
     merge_nested_agents,
     merge_nested_calls,
@@ -42,8 +43,9 @@ def count(spans: Sequence[Span]) -> list[Operation]:
         One operation a span, in the same order. Session, agent run, lane and step are not filled.
     """
     ledger = Ledger(spans)
+    find_hosted_agents(ledger)
     for index, span in enumerate(spans):
-        if span.kind in _UNCOUNTED and ledger.is_open(index):
+        if span.kind in _UNCOUNTED and ledger.is_open(index) and index not in ledger.hosted:
             ledger.drop(index, _UNCOUNTED[span.kind])
     drop_stubs(ledger)
     choose_signals(ledger)
@@ -60,7 +62,7 @@ def _settle(ledger: Ledger, index: int) -> Operation:
     span = ledger.spans[index]
     operation = Operation(
         span,
-        kind=_kind(span),
+        kind=Kind.AGENT if index in ledger.hosted else _kind(span),
         counted=ledger.is_open(index),
         why=ledger.why[index],
         agent=_agent(ledger, index),
@@ -88,14 +90,22 @@ def _kind(span: Span) -> Kind:
 
 def _agent(ledger: Ledger, index: int) -> str | None:
     """Agents by their own name; others by the nearest agent's, else by the name they carry."""
-    span = ledger.spans[index]
-    if span.kind is Kind.AGENT and span.agent:
-        return span.agent
+    own = _agent_name(ledger, index)
+    if own:
+        return own
     for ancestor in ledger.forest.ancestors(index):
-        above = ledger.spans[ancestor]
-        if above.kind is Kind.AGENT and above.agent:
-            return above.agent
-    return span.agent
+        name = _agent_name(ledger, ancestor)
+        if name:
+            return name
+    return ledger.spans[index].agent
+
+
+def _agent_name(ledger: Ledger, index: int) -> str | None:
+    """The name of the agent that this span is the root of."""
+    span = ledger.spans[index]
+    if index in ledger.hosted:
+        return span.name
+    return span.agent if span.kind is Kind.AGENT else None
 
 
 def _fill_counted(ledger: Ledger, index: int, operation: Operation) -> None:

@@ -31,6 +31,7 @@ class Forest:
     def __init__(self, spans: Sequence[Span]) -> None:
         self.spans = spans
         self.repeat_of = [-1] * len(spans)
+        self._by_start: list[int] = []
         self._by_id = self._index()
         self.parent = [self._find_parent(index) for index in range(len(spans))]
         self._cut_cycles()
@@ -83,16 +84,18 @@ class Forest:
 
     def by_start(self) -> list[int]:
         """Indexes by start time, then by ids, so that order of arrival does not matter."""
-        spans = self.spans
-        return sorted(
-            range(len(spans)),
-            key=lambda index: (
-                spans[index].start_ns or spans[index].end_ns or 0,
-                spans[index].trace_id,
-                spans[index].span_id,
-                index,
-            ),
-        )
+        if not self._by_start:
+            spans = self.spans
+            self._by_start = sorted(
+                range(len(spans)),
+                key=lambda index: (
+                    spans[index].start_ns or spans[index].end_ns or 0,
+                    spans[index].trace_id,
+                    spans[index].span_id,
+                    index,
+                ),
+            )
+        return self._by_start
 
     def find(self, tenant: str, trace_id: bytes, span_id: bytes) -> int:
         """Index of a span by its ids, -1 when it is not there."""

@@ -33,6 +33,7 @@ class Ledger:
         why: Reason for not counting, None while a span counts.
         head: Index of the view that stands for this one; its own index for a head.
         views: Views of each head with more than itself, outermost first.
+        hosted: Chains that turned out to be the root of a sub-agent inside a tool.
     """
 
     def __init__(self, spans: Sequence[Span]) -> None:
@@ -41,6 +42,7 @@ class Ledger:
         self.why: list[str | None] = [None] * len(spans)
         self.head = list(range(len(spans)))
         self.views: dict[int, list[int]] = {}
+        self.hosted: frozenset[int] = frozenset()
         for index, original in enumerate(self.forest.repeat_of):
             if original >= 0:
                 self.why[index] = "repeated"

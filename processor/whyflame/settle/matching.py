@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from whyflame.model import Kind
-from whyflame.settle.views import is_call, same_tool
+from whyflame.settle.views import CALLS, same_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -112,15 +112,28 @@ class _Cluster:
 
 def match_calls(ledger: Ledger) -> None:
     """Merges calls that other scopes or other services saw as well."""
-    while True:
-        heads = [
-            index
-            for index in ledger.forest.by_start()
-            if ledger.is_open(index) and is_call(ledger.spans[index])
-        ]
-        clusters = [_Cluster(ledger, head) for head in heads]
-        if not _merge_best(ledger, clusters, sorted(_call_pairs(ledger, clusters))):
+    merged = True
+    while merged:
+        heads = _open_heads(ledger, CALLS)
+        if not _seen_twice([ledger.spans[head] for head in heads]):
             return
+        clusters = [_Cluster(ledger, head) for head in heads]
+        merged = _merge_best(ledger, clusters, sorted(_call_pairs(ledger, clusters)))
+
+
+def _open_heads(ledger: Ledger, kinds: tuple[Kind, ...]) -> list[int]:
+    spans = ledger.spans
+    return [
+        index
+        for index in ledger.forest.by_start()
+        if ledger.why[index] is None and spans[index].kind in kinds
+    ]
+
+
+def _seen_twice(spans: list[Span]) -> bool:
+    """False when all come from one place with response ids of their own: nothing can match."""
+    ids = [span.response_id for span in spans if span.response_id]
+    return len(set(ids)) < len(ids) or len({_place(span) for span in spans}) > 1
 
 
 def _merge_best(ledger: Ledger, clusters: list[_Cluster], pairs: list[_Pair]) -> bool:
@@ -146,7 +159,7 @@ def _call_pairs(ledger: Ledger, clusters: list[_Cluster]) -> Iterable[_Pair]:
             if other != position:
                 yield from _pair_in_process(ledger, clusters, position, other)
     for positions in by_id.values():
-        if not _is_reused(clusters, positions):
+        if len(positions) > 1 and not _is_reused(clusters, positions):
             for left, right in combinations(positions, 2):
                 yield from _pair_of_mirrors(ledger, clusters, left, right)
 
@@ -253,11 +266,9 @@ def _is_outer(left: Span, right: Span) -> bool:
 def match_tools(ledger: Ledger) -> None:
     """Merges tool runs that a second scope saw beside, not below, the first."""
     spans = ledger.spans
-    heads = [
-        index
-        for index in ledger.forest.by_start()
-        if ledger.is_open(index) and spans[index].kind is Kind.TOOL
-    ]
+    heads = _open_heads(ledger, (Kind.TOOL,))
+    if len({spans[head].scope for head in heads}) < 2:  # noqa: PLR2004 - nothing to compare
+        return
     starts = [_start(spans[index]) for index in heads]
     pairs: list[_Pair] = []
     for position, outer in enumerate(heads):

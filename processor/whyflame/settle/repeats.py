@@ -31,21 +31,15 @@ def merge_equal_spans(ledger: Ledger) -> None:
         span = ledger.spans[index]
         if not (ledger.is_open(index) and is_call(span) and span.has_usage and _is_timed(span)):
             continue
-        key = (
-            span.tenant,
-            span.trace_id,
-            span.parent_id,
-            span.start_ns,
-            span.end_ns,
-            span.name,
-            span.scope,
-            span.service,
-            span.instance,
-            usage_key(span),
-        )
+        key = (span.trace_id, span.parent_id, span.start_ns, span.end_ns, span.name)
         original = first.setdefault(key, index)
-        if original != index:
+        if original != index and _is_equal(ledger.spans[original], span):
             ledger.merge(original, index, "repeated")
+
+
+def _is_equal(left: Span, right: Span) -> bool:
+    places = [(span.tenant, span.service, span.instance, span.scope) for span in (left, right)]
+    return places[0] == places[1] and usage_key(left) == usage_key(right)
 
 
 def _is_timed(span: Span) -> bool:

@@ -26,7 +26,11 @@ _COUNTED = (Kind.LLM, Kind.EMBED, Kind.TOOL, Kind.CONTROL)
 
 def choose_signals(ledger: Ledger) -> None:
     """Drops what counts from the other signal, per dialect and session."""
-    _join_described_spans(ledger)
+    signals = {span.signal for span in ledger.spans}
+    if "log" in signals:
+        _join_described_spans(ledger)
+    if len(signals) < 2:  # noqa: PLR2004 - nothing to choose
+        return
     groups: dict[tuple[str, str, str], dict[str, list[int]]] = {}
     sessions = known_sessions(ledger.forest)
     for index, span in enumerate(ledger.spans):

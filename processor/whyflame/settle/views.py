@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CALLS",
     "drop_stubs",
+    "find_hosted_agents",
     "is_call",
     "merge_nested_agents",
     "merge_nested_calls",
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 CALLS = (Kind.LLM, Kind.EMBED)
+_CHAINS = frozenset({"langfuse", "langsmith", "openinference"})
 _SEPARATORS = re.compile(r"[^0-9a-z]+")
 
 
@@ -81,6 +83,24 @@ def merge_nested_calls(ledger: Ledger) -> None:
 def _is_transparent(ledger: Ledger, index: int) -> bool:
     """Spans that a call may be seen through: everything but tools and agents."""
     return ledger.spans[index].kind not in (Kind.TOOL, Kind.AGENT, Kind.CONTROL)
+
+
+def find_hosted_agents(ledger: Ledger) -> None:
+    """A chain right below a tool, with model calls of its own, is the sub-agent that the tool runs.
+
+    Producers that know chains but no agents say so only in metadata, which may be masked.
+    """
+    forest, spans = ledger.forest, ledger.spans
+    ledger.hosted = frozenset(
+        index
+        for index, span in enumerate(spans)
+        if span.kind is Kind.OTHER
+        and span.dialect in _CHAINS
+        and forest.parent[index] >= 0
+        and spans[forest.parent[index]].kind is Kind.TOOL
+        and forest.has_below(index, lambda other: is_call(spans[other]))
+        and not forest.has_below(index, lambda other: spans[other].kind is Kind.AGENT)
+    )
 
 
 def tool_words(name: str | None) -> tuple[str, ...]:
