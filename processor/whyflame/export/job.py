@@ -107,6 +107,10 @@ class ExportJob:
         """The delivery of one exporter, for commands and tests."""
         return next(channel.delivery for channel in self._channels if channel.name == name)
 
+    def window_of(self, name: str) -> int:
+        """Seconds of the windows that one exporter makes now."""
+        return next(channel.window_seconds for channel in self._channels if channel.name == name)
+
     def wake(self) -> None:
         """Try again at once what waits, as after a change of credentials."""
         for channel in self._channels:
@@ -172,6 +176,11 @@ class _Channel:
         self._generation = -1
         self._next_batch_ns = self._next_prune_ns = self._next_drift_ns = 0
 
+    @property
+    def window_seconds(self) -> int:
+        """Width of the windows made now."""
+        return self._windows.window_ns // SECOND_NS
+
     def fold(self, now_ns: int) -> None:
         """Put newly settled operations into the outbox when it is time and there is room."""
         if now_ns < self._next_batch_ns:
@@ -217,7 +226,7 @@ class _Channel:
         name = self._bound.name
         telemetry.EXPORT_WAITING.set(self.delivery.waiting, name)
         telemetry.EXPORT_WAITING_BYTES.set(self.delivery.waiting_bytes, name)
-        telemetry.EXPORT_WINDOW_SECONDS.set(self._windows.window_ns / SECOND_NS, name)
+        telemetry.EXPORT_WINDOW_SECONDS.set(self.window_seconds, name)
         if now_ns >= self._next_prune_ns:
             self.delivery.sync(self._outbox.open_rows(name))
             self._outbox.prune(name, self._bound.settings.max_dead_bytes, now_ns)
