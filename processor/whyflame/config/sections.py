@@ -65,7 +65,7 @@ class OtlpConfig:
         64 * MIB, "largest request, before and after inflating", "bytes"
     )
     max_pending_bytes: int = setting(
-        256 * MIB,
+        2 * GIB,
         "bytes journalled but not yet indexed above which senders are asked to wait",
         "bytes",
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from whyflame.store.spans import SPAN_COLUMNS, span_from_row
 
@@ -200,18 +202,55 @@ class Unsettled:
 
     def _provider_traces(self, keys: list[int]) -> set[int]:
         """Traces of the same process and time made only of provider-SDK spans, and their hosts."""
-        rows = self._cursor.execute(
-            "WITH t AS (SELECT trace_key, tenant, service, instance, min(start_ns) AS a, "
-            "max(end_ns) AS z, bool_or(hosts) AS hosts, "
-            "trace_key IN (SELECT unnest(?::BIGINT[])) AS mine "
-            "FROM traces_seen GROUP BY trace_key, tenant, service, instance) "
-            "SELECT DISTINCT o.trace_key FROM t m JOIN t o ON m.mine AND NOT o.mine "
-            "AND o.tenant = m.tenant AND o.service = m.service "
-            "AND o.instance IS NOT DISTINCT FROM m.instance "
-            "AND m.hosts <> o.hosts AND o.a <= m.z AND o.z >= m.a",
+        span = self._cursor.execute(
+            "SELECT min(start_ns), max(end_ns) FROM traces_seen "
+            "WHERE trace_key IN (SELECT unnest(?::BIGINT[]))",
             [keys],
+        ).fetchone()
+        if span is None or span[0] is None:
+            return set()
+        # The time range first: its zone maps leave most of a large store unread.
+        rows = self._cursor.execute(
+            "SELECT trace_key, tenant, service, instance, min(start_ns), max(end_ns), "
+            "bool_or(hosts) FROM traces_seen WHERE end_ns >= ? AND start_ns <= ? "
+            "GROUP BY trace_key, tenant, service, instance",
+            list(span),
         ).fetchall()
-        return {row[0] for row in rows}
+        if all(row[-1] for row in rows):
+            return set()
+        mine, found = set(keys), set[int]()
+        for hosts, guests in _by_process(rows):
+            found |= _overlapping(hosts, guests, mine)
+        return found
+
+
+_Timed = list[tuple[int, int, int]]
+"""(trace key, start, end)."""
+
+
+def _by_process(rows: list[tuple[Any, ...]]) -> Iterable[tuple[_Timed, _Timed]]:
+    """Traces that frame work, and traces of provider-SDK spans only, by process."""
+    processes: dict[tuple[Any, ...], tuple[_Timed, _Timed]] = {}
+    for key, tenant, service, instance, start, end, hosts in rows:
+        sides = processes.setdefault((tenant, service, instance), ([], []))
+        sides[0 if hosts else 1].append((key, start, end))
+    return processes.values()
+
+
+def _overlapping(hosts: _Timed, guests: _Timed, mine: set[int]) -> set[int]:
+    """Keys on the other side of whatever is ours, where the times overlap."""
+    if not hosts or not guests:
+        return set()
+    keys, starts, ends = (np.array(column) for column in zip(*hosts, strict=True))
+    are_mine = np.isin(keys, list(mine))
+    found: set[int] = set()
+    for key, start, end in guests:
+        overlaps = (starts <= end) & (ends >= start)
+        if key in mine:
+            found.update(keys[overlaps].tolist())
+        elif (overlaps & are_mine).any():
+            found.add(key)
+    return found
 
 
 class _Groups:
