@@ -133,7 +133,7 @@ def test_the_configuration_loads_and_listens_where_the_ports_are(
 
 def test_a_full_configuration_arrives(helm: Any, tmp_path: Path) -> None:
     config = config_of(helm.template(FULL), tmp_path)
-    assert config.store.commit_rows == 1_000_000
+    assert config.store.max_bytes == 1_000_000
     assert config.store.memory_limit == 1 << 30
     assert config.content.services == {"support-bot": "features"}
     assert config.exporters["pyroscope"].options == {"url": "http://pyroscope.monitoring:4040"}

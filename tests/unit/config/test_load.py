@@ -39,7 +39,8 @@ def test_every_kind_of_value_is_read() -> None:
         data_dir: state
         otlp: {grpc: "0.0.0.0:4317", max_request_bytes: 1MiB, max_connection_age: 2m}
         segment: {granularity: 4, options: {anything: [1, {goes: here}]}}
-        settle: {outcome_attributes: [result], wait_frames: true}
+        settle: {outcome_attributes: [result]}
+        prices: {enabled: false}
         content: {services: {chat: none}}
         views: {spend: {measure: cost}}
     """)
@@ -49,7 +50,7 @@ def test_every_kind_of_value_is_read() -> None:
     assert isinstance(config.segment.granularity, float)
     assert config.segment.options == {"anything": [1, {"goes": "here"}]}
     assert config.settle.outcome_attributes == ["result"]
-    assert config.settle.wait_frames is True
+    assert config.prices.enabled is False
     assert config.content.services == {"chat": "none"}
     assert config.views == {"spend": ViewConfig(measure="cost")}
 
@@ -75,7 +76,7 @@ def test_an_exporter_keeps_every_other_key_as_its_own() -> None:
         ("store: {threads: 1.5}", "store.threads: expected a whole number, got 1.5"),
         ("store: {threads: '2'}", "store.threads: expected a number, got '2'"),
         ("store: {memory_limit: 1 mile}", "store.memory_limit: expected a size"),
-        ("settle: {wait_frames: 1}", "settle.wait_frames: expected true or false, got 1"),
+        ("prices: {enabled: 1}", "prices.enabled: expected true or false, got 1"),
         ("settle: {outcome_attributes: x}", "settle.outcome_attributes: expected a list, got 'x'"),
         ("settle: {outcome_attributes: [1]}", "settle.outcome_attributes.0: expected a text"),
         ("content: {mode: excerp}", "content.mode: unknown value 'excerp'; did you mean excerpt?"),
@@ -94,7 +95,7 @@ def test_references_take_texts_and_numbers_from_the_environment() -> None:
     config = settings_of(
         "data_dir: '${env:BASE}/state'\n"
         "store: {threads: '${env:THREADS}', memory_limit: '${env:LIMIT:-1GiB}'}\n"
-        "settle: {wait_frames: '${env:WAIT}'}\n",
+        "prices: {enabled: '${env:WAIT}'}\n",
         BASE="here",
         THREADS="3",
         WAIT="True",
@@ -102,7 +103,7 @@ def test_references_take_texts_and_numbers_from_the_environment() -> None:
     assert config.data_dir == "here/state"
     assert config.store.threads == 3
     assert config.store.memory_limit == 1 << 30
-    assert config.settle.wait_frames is True
+    assert config.prices.enabled is True
 
 
 def test_a_reference_to_a_missing_variable_names_it() -> None:
