@@ -92,11 +92,17 @@ _FIELDS = {
 }
 
 _USAGE = {
-    "input": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens"),
+    "input": (
+        "gen_ai.usage.input_tokens",
+        "gen_ai.usage.prompt_tokens",
+        "llm.usage.prompt_tokens",
+        "gen_ai.response.prompt_tokens",
+    ),
     "output": (
         "gen_ai.usage.output_tokens",
         "gen_ai.usage.completion_tokens",
         "llm.usage.completion_tokens",
+        "gen_ai.response.completion_tokens",
     ),
     "cache_read": (
         "gen_ai.usage.cache_read.input_tokens",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from whyflame.dialects.ai_sdk import AI_SDK, AI_SDK_7
 from whyflame.dialects.claude_code import CLAUDE_CODE
@@ -28,6 +28,7 @@ from whyflame.dialects.openinference import OPENINFERENCE
 from whyflame.dialects.openllmetry import OPENLLMETRY
 from whyflame.dialects.pydantic_ai import LOGFIRE, PYDANTIC_AI
 from whyflame.dialects.strands import STRANDS
+from whyflame.errors import ConfigError
 
 __all__ = ["DIALECTS", "ENTRY_POINT_GROUP", "OTHER", "Registry"]
 
@@ -81,9 +82,12 @@ class Registry:
 
     @classmethod
     def with_entry_points(cls) -> Registry:
-        """Everything that ships, and every installed `whyflame.dialects` entry point."""
-        loaded = [entry.load() for entry in sorted(entry_points(group=ENTRY_POINT_GROUP))]
-        return cls(tuple(found for found in loaded if isinstance(found, Dialect)))
+        """Everything that ships, and every installed `whyflame.dialects` entry point.
+
+        Raises:
+            ConfigError: An entry point cannot be loaded or is no dialect.
+        """
+        return cls(tuple(_load(entry) for entry in sorted(entry_points(group=ENTRY_POINT_GROUP))))
 
     def find(self, scope: str, keys: frozenset[str]) -> Dialect:
         """The first dialect that matches; `OTHER` when none does."""
@@ -102,3 +106,15 @@ class Registry:
             if event in dialect.events and matches(dialect, scope, keys):
                 return dialect
         return None
+
+
+def _load(entry: EntryPoint) -> Dialect:
+    try:
+        found = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(
+            f"dialect {entry.name!r} ({entry.value}) cannot be loaded: {error}"
+        ) from error
+    if not isinstance(found, Dialect):
+        raise ConfigError(f"dialect {entry.name!r} ({entry.value}) is no whyflame.dialects.Dialect")
+    return found

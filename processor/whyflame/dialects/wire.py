@@ -46,6 +46,8 @@ _ROUTERS = frozenset({"litellm", "openrouter", "portkey"})
 
 def wire_of(scope: str) -> int:
     """0 to 9 from the last word of a scope name: client SDKs are nearer than frameworks."""
+    if scope.startswith("opentelemetry.util.genai"):
+        return CLIENT  # the handler that client instrumentations share
     last = scope.rsplit(".", 1)[-1].replace("-", "_").lower()
     if last in _ROUTERS:
         return ROUTER

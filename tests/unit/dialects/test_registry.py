@@ -12,6 +12,7 @@ from tests.otlp import Row, traces
 
 import whyflame.dialects
 from whyflame.dialects import DIALECTS, Dialect, Reader, Registry
+from whyflame.errors import ConfigError
 from whyflame.model import Kind
 
 SCOPES = [
@@ -69,6 +70,34 @@ def test_a_third_partys_dialect_comes_first() -> None:
     payload = traces(Row("x", "ask", {"gen_ai.operation.name": "execute_tool"}))
     (span,) = reader.read_traces(payload, tenant="", received_ns=1)
     assert (span.dialect, span.kind) == ("mine", Kind.LLM)
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    """A distribution with one dialect, as an installer leaves it."""
+    info = folder / "acme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[whyflame.dialects]\nacme = {target}\n")
+    code = "from whyflame.dialects import Dialect\nACME = Dialect(name='acme', scopes=('acme',))\n"
+    (folder / "acme_dialect.py").write_text(code)
+    monkeypatch.syspath_prepend(str(folder))
+
+
+def test_installed_dialects_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed entry point is used without any setting."""
+    install(tmp_path, monkeypatch, "acme_dialect:ACME")
+    (span,) = Reader().read_traces(traces(Row("acme", "s")), tenant="", received_ns=1)
+    assert span.dialect == "acme"
+
+
+@pytest.mark.parametrize("target", ["acme_dialect:Dialect", "acme_dialect:MISSING", "no_module:X"])
+def test_a_broken_entry_point_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    """What cannot be a dialect is named at start-up, not skipped."""
+    install(tmp_path, monkeypatch, target)
+    with pytest.raises(ConfigError, match="'acme'"):
+        Registry.with_entry_points()
 
 
 def test_the_worked_example_of_the_documentation(root: Path) -> None:
