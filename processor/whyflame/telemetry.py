@@ -185,6 +185,9 @@ SETTLED_TRACES = _counter("settled_traces_total", "Traces settled; again for eac
 SETTLED_OPERATIONS = _counter(
     "settled_operations_total", "Operations settled; again for each generation."
 )
+CLOCK_CORRECTIONS = _counter(
+    "clock_corrections_total", "Remote spans moved into their parent because of clock skew."
+)
 UNSETTLED_TRACES = _gauge("unsettled_traces", "Traces that wait to be settled.")
 SEGMENT_FAILURES = _counter(
     "segment_failures_total", "Lanes whose marks were refused; the fall-back stands.", "segmenter"
@@ -194,6 +197,13 @@ STAGE_FAILURES = _counter(
 )
 FORGOTTEN_TRACES = _counter(
     "forgotten_traces_total", "Traces removed because of store.retention or store.max_bytes."
+)
+COVERAGE = _gauge(
+    "coverage",
+    "What the totals rest on, looked at every five minutes (operations, calls_without_usage, "
+    "unpriced_calls, sessions, sessions_without_id, merged_views, not_counted, orphan_spans, "
+    "bad_values, unknown_scopes).",
+    "what",
 )
 STORE_BYTES = _gauge("store_bytes", "Size of the database file and its log.")
 

@@ -20,6 +20,7 @@ from whyflame.errors import WhyflameError
 from whyflame.journal import JournalWriter, Signal
 from whyflame.serve.api import Actions, build_api
 from whyflame.serve.store_questions import StoreQuestions
+from whyflame.store.coverage import EVERYTHING, coverage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,7 @@ _LOG = logging.getLogger(__name__)
 IDLE_SECONDS = 0.02
 EXPORT_SECONDS = 2.0
 SWEEP_SECONDS = 300.0
+COUNTED_BY_REASON = frozenset({"merged_views", "not_counted", "bad_values", "unknown_scopes"})
 FAILURE_PAUSE_SECONDS = 1.0
 # Requests that came in over the API have a journal stream of their own.
 API_STREAM = "api"
@@ -160,6 +162,11 @@ def _sweep(pipeline: Pipeline, state: _State) -> None:
         swept = pipeline.retention.sweep(now_ns())
     if swept.traces:
         telemetry.FORGOTTEN_TRACES.add(swept.traces)
+    for what, number in coverage(pipeline.store, EVERYTHING).items():
+        if isinstance(number, int):
+            telemetry.COVERAGE.set(number, what)
+        elif isinstance(number, dict) and what in COUNTED_BY_REASON:
+            telemetry.COVERAGE.set(sum(number.values()), what)
 
 
 def _segment_now(

@@ -111,7 +111,7 @@ def print_coverage(coverage: dict[str, Any]) -> None:
         (coverage["calls_without_usage"], "calls reported no tokens"),
         (coverage["unpriced_calls"], "calls have no known price"),
         (coverage["sessions_without_id"], "traces carry no session id and stand alone"),
-        (sum(coverage["not_counted"].values()), "spans are other views or frames, not counted"),
+        (sum(coverage["merged_views"].values()), "spans are second views of a call, counted once"),
         (coverage["orphan_spans"], "spans whose parent never came"),
         (sum(coverage["bad_values"].values()), "impossible values, treated as unknown"),
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from whyflame import telemetry
 from whyflame.model import Operation, Span
+from whyflame.settle.clocks import count_skewed
 from whyflame.store.marks import MarkRow
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class SettleJob:
         dropped = self._writer.write(group, operations, marks, now_ns)
         telemetry.SETTLED_OPERATIONS.add(len(operations))
         telemetry.SETTLED_TRACES.add(len(group.trace_keys))
+        telemetry.CLOCK_CORRECTIONS.add(count_skewed(operations))
         if dropped:
             telemetry.DROPPED_SPANS.add(dropped, "not_agent_work")
         return operations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whyflame.fold.where import Fragment
 from whyflame.model import TOKEN_PARTS
 from whyflame.store.totals import NO_USAGE, code_of
 
@@ -12,10 +13,12 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from whyflame.fold.where import Fragment
     from whyflame.store.duck import Store
 
-__all__ = ["coverage"]
+__all__ = ["EVERYTHING", "coverage"]
+
+EVERYTHING = Fragment("")
+"""The filter that excludes nothing, tenants included; for metrics."""
 
 
 def coverage(store: Store, condition: Fragment) -> dict[str, Any]:
@@ -26,7 +29,6 @@ def coverage(store: Store, condition: Fragment) -> dict[str, Any]:
         condition: SQL over `settled_now`, as for `totals`.
     """
     cursor = store.cursor()
-    value = store.strings.value
 
     def rows(query: str) -> list[tuple[Any, ...]]:
         return cursor.execute(query, list(condition.params)).fetchall()
@@ -47,13 +49,8 @@ def coverage(store: Store, condition: Fragment) -> dict[str, Any]:
         "sessions": counted[3],
         "sessions_without_id": counted[4],
         "by_dialect": _producers(store, rows, base),
-        "not_counted": {
-            value(why): n
-            for why, n in rows(
-                f"SELECT why, count(*) FROM {base} WHERE NOT counted "
-                "AND why IS NOT NULL GROUP BY ALL ORDER BY 2 DESC, 1"
-            )
-        },
+        "merged_views": _reasons(store, rows, base, "same_as IS NOT NULL"),
+        "not_counted": _reasons(store, rows, base, "same_as IS NULL"),
         "claimed_by_agents_not_counted": dict(
             zip(
                 ("spans", "input_tokens", "output_tokens"),
@@ -76,7 +73,27 @@ def coverage(store: Store, condition: Fragment) -> dict[str, Any]:
                 f"FROM {base} o JOIN spans s USING (span_key)) GROUP BY ALL ORDER BY 1"
             )
         ),
+        "unknown_scopes": dict(
+            rows(
+                "SELECT coalesce(nullif(s.scope, ''), '(none)') AS scope, count(*) FROM spans s "
+                f"WHERE s.dialect = 'other' AND s.trace_key IN (SELECT trace_key FROM {base}) "
+                "GROUP BY ALL ORDER BY 2 DESC, 1"
+            )
+        ),
         "counters": _counters(cursor),
+    }
+
+
+def _reasons(
+    store: Store, rows: Callable[[str], list[tuple[Any, ...]]], base: str, condition: str
+) -> dict[str, int]:
+    """Spans that do not count, by reason."""
+    return {
+        store.strings.value(why): number
+        for why, number in rows(
+            f"SELECT why, count(*) FROM {base} WHERE NOT counted AND why IS NOT NULL "
+            f"AND {condition} GROUP BY ALL ORDER BY 2 DESC, 1"
+        )
     }
 
 
