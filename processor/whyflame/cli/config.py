@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import argparse
 
+    from whyflame.config import Config
+
 __all__ = ["add_parser", "run"]
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(subparsers: Any) -> None:
     """Add `config` with its own commands."""
     parser = subparsers.add_parser("config", help="check a configuration, print the default one")
+    parser.set_defaults(run=run)
     commands = parser.add_subparsers(dest="config_command", metavar="COMMAND", required=True)
     check = commands.add_parser("check", help="read FILE as the server would")
     check.add_argument("file", metavar="FILE", help="the YAML file")
@@ -43,7 +46,30 @@ def _check(file: str) -> int:
     from whyflame.config import cautions, load, missing_files
 
     config = load(file)
+    _check_stages(config)
     for line in [*cautions(config), *missing_files(config)]:
         print(f"note: {line}", file=sys.stderr)
     print(f"{file}: ok")
     return 0
+
+
+def _check_stages(config: Config) -> None:
+    """What only the stages know: their own options, names of fields, measures and extensions.
+
+    Raises:
+        ConfigError: A stage could not be built as configured.
+    """
+    from whyflame.dialects import dialect_settings
+    from whyflame.errors import ConfigError, UsageError
+    from whyflame.export import build_exporters
+    from whyflame.fold.views import view_projection
+    from whyflame.segment import load_segmenter
+
+    dialect_settings(config.fields, config.settle.outcome_attributes)
+    build_exporters(config)
+    load_segmenter(config.segment)
+    for name in config.views:
+        try:
+            view_projection(name, config)
+        except UsageError as error:
+            raise ConfigError(f"views.{name}: {error}") from error

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
-from whyflame.cli import config as command
+from whyflame.cli import build_parser
 from whyflame.config import Config, parse
 from whyflame.errors import ConfigError
 
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
 
 
 def call(*arguments: str) -> int:
-    parser = argparse.ArgumentParser()
-    command.add_parser(parser.add_subparsers(required=True))
-    return command.run(parser.parse_args(["config", *arguments]))
+    args = build_parser().parse_args(["config", *arguments])
+    return int(args.run(args))
 
 
 def test_default_prints_a_file_that_says_the_default(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +41,26 @@ def test_check_fails_on_a_wrong_file(tmp_path: Path) -> None:
     file = tmp_path / "f.yaml"
     file.write_text("otpl: {}\n")
     with pytest.raises(ConfigError, match=r"f.yaml:1: otpl: unknown key; did you mean otlp"):
+        call("check", str(file))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("exporters: {main: {type: pyroscop, url: x}}", "pyroscop"),
+        ("exporters: {main: {type: pyroscope, url: 'http://a', tenantid: x}}", "tenant_id"),
+        ("exporters: {main: {type: pyroscope, url: 'http://a', measures: [token]}}", "tokens"),
+        ("views: {mine: {stack: [agnet]}}", "views.mine: .*agent"),
+        ("views: {mine: {measure: token}}", "views.mine: .*tokens"),
+        ("views: {mine: {where: [agent]}}", "views.mine: "),
+        ("fields: {team: team}", "fields.team"),
+        ("segment: {segmenter: atuo}", "segment.segmenter: .*auto"),
+    ],
+)
+def test_check_asks_the_stages_too(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "f.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=said):
         call("check", str(file))
 
 
