@@ -2,8 +2,10 @@
 
     python bench/fold/fold_bench.py 27765 1000000 10000000 [--view]
 
-Prints milliseconds (median of the repetitions). Reads the table `settled` unless `--view` is given,
-which asks the view `operations` and so includes the join that finds the newest generation.
+Prints, for every stage, the median wall time and the least CPU time of the repetitions in
+milliseconds; on a busy machine the CPU time is the one to trust. Reads the table `settled` unless
+`--view` is given, which asks the view `operations` and so includes the join that finds the newest
+generation.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from whyflame.fold.fold import fold_columns
 from whyflame.fold.projection import compile_query
 from whyflame.fold.views import view_projection
 
-REPETITIONS = 5
+REPETITIONS = 7
 
 
 def main() -> None:
@@ -32,20 +34,17 @@ def main() -> None:
         connection.execute("SET threads = 2")
         store = Store(connection, size)
         query = compile_query(view_projection("tokens", Config()), relation)
-        times: dict[str, list[float]] = {}
-        for _ in range(REPETITIONS):
-            run(connection, store, query, times)
-        report = {name: round(statistics.median(row) * 1000, 1) for name, row in times.items()}
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        print(size, report, f"peak RSS {peak} MiB")
+        report(size, [run(connection, store, query) for _ in range(REPETITIONS)])
 
 
-def run(connection, store, query, times) -> None:
-    marks = [time.perf_counter()]
+def run(connection, store, query) -> dict[str, tuple[float, float]]:
+    """(wall, CPU) seconds of every stage, and of all together."""
+    marks = [(time.perf_counter(), time.process_time())]
+    names = []
 
     def mark(name: str) -> None:
-        marks.append(time.perf_counter())
-        times.setdefault(name, []).append(marks[-1] - marks[-2])
+        names.append(name)
+        marks.append((time.perf_counter(), time.process_time()))
 
     columns = list(connection.execute(query.sql, query.params).fetchnumpy().values())
     mark("query")
@@ -53,14 +52,26 @@ def run(connection, store, query, times) -> None:
     mark("fold")
     message = pprof.encode_message(profile)
     mark("encode")
-    data = pprof.encode(profile)
-    mark("encode and gzip")
-    times.setdefault("query, fold, encode, gzip", []).append(
-        sum(times[name][-1] for name in ("query", "fold", "encode and gzip"))
-    )
-    times["stacks"] = [len(profile) / 1000]
-    times["KB"] = [len(message) / 1e6]
-    times["KB gzip"] = [len(data) / 1e6]
+    packed = pprof.gzip_bytes(message, 1)
+    mark("gzip")
+    spans = zip(marks, marks[1:], strict=False)
+    times = {
+        name: (after[0] - before[0], after[1] - before[1])
+        for name, (before, after) in zip(names, spans, strict=True)
+    }
+    times["all"] = (marks[-1][0] - marks[0][0], marks[-1][1] - marks[0][1])
+    run.sizes = f"{len(profile):,} stacks, {len(message):,} bytes, {len(packed):,} packed"
+    return times
+
+
+def report(size: int, runs: list[dict[str, tuple[float, float]]]) -> None:
+    parts = []
+    for name in runs[0]:
+        wall = statistics.median(row[name][0] for row in runs) * 1000
+        cpu = min(row[name][1] for row in runs) * 1000
+        parts.append(f"{name} {wall:.1f} (CPU {cpu:.1f})")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(f"{size:,} operations: {', '.join(parts)} ms; {run.sizes}; peak RSS {peak} MiB")
 
 
 main()

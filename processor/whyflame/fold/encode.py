@@ -40,12 +40,19 @@ def _encode_svg(profile: Profile) -> bytes:
     return svg.encode(profile)
 
 
+def _encode_tree(profile: Profile) -> bytes:
+    from whyflame.fold import compact
+
+    return compact.encode(profile)
+
+
 ENCODINGS: dict[str, Encoding] = {
     "pprof": Encoding(pprof.encode, "application/octet-stream", (".pb.gz", ".pb", ".pprof")),
     "folded": Encoding(
         folded.encode, "text/plain; charset=utf-8", (".folded", ".collapsed", ".txt")
     ),
     "speedscope": Encoding(speedscope.encode, "application/json", (".speedscope.json",)),
+    "tree": Encoding(_encode_tree, "application/json", (".tree.json",)),
     "json": Encoding(json.encode, "application/json", (".json",)),
     "svg": Encoding(_encode_svg, "image/svg+xml", (".svg",)),
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from whyflame.fold.frames import UNKNOWN_FRAME, Dictionary, frames_by_id, label_by_id
+from whyflame.fold.frames import UNKNOWN_FRAME, Dictionary, column_frames, label_by_id
 from whyflame.fold.numeric import is_numpy_worth_it
 from whyflame.fold.profile import Labels, Profile, SampleType, Stack, build_profile
 
@@ -57,10 +57,10 @@ def fold_rows(
     frame_count, label_end = len(query.frames), len(query.frames) + len(query.labels)
     columns = [set(column) for column in zip(*rows, strict=True)]
     columns = columns or [set() for _ in range(label_end)]
-    frames = [
-        frames_by_id(column, columns[number], dictionary)
-        for number, column in enumerate(query.frames)
-    ]
+    frames = []
+    for number, column in enumerate(query.frames):
+        found = column_frames(column, columns[number], dictionary)
+        frames.append({value: found.stack(value) for value in columns[number]})
     labels = [
         label_by_id(column, columns[number], dictionary)
         for number, column in enumerate(query.labels, frame_count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from whyflame.fold.names import Role
@@ -17,8 +18,8 @@ __all__ = [
     "UNKNOWN_FRAME",
     "Dictionary",
     "clean_frame",
+    "column_frames",
     "cut_text",
-    "frames_by_id",
     "label_by_id",
 ]
 
@@ -28,6 +29,7 @@ MAX_FRAME_BYTES = 4096
 UNKNOWN_FRAME = "unknown"
 """The only frame of a stack none of whose fields is known, so that its width is not lost."""
 
+_SHORT = MAX_FRAME_BYTES // 4  # characters that fit whatever they are
 _RESERVED = frozenset({"other", "total"})
 
 
@@ -55,9 +57,10 @@ def cut_text(text: str, max_bytes: int) -> str:
 
 def clean_text(text: str) -> str:
     """`text` as one printable line: control characters become blanks, what is no Unicode "?"."""
-    if not text.isprintable():
-        text = text.encode(errors="replace").decode()
-        text = "".join(char if char.isprintable() else " " for char in text)
+    if text.isprintable() and len(text) <= _SHORT and text[:1] != " " and text[-1:] != " ":
+        return text
+    text = text.encode(errors="replace").decode()
+    text = "".join(char if char.isprintable() else " " for char in text)
     return cut_text(text.strip(), MAX_FRAME_BYTES)
 
 
@@ -72,21 +75,31 @@ def clean_frame(text: str, field: str) -> str:
     return text
 
 
-def frames_by_id(
-    column: Column, ids: Iterable[Any], dictionary: Dictionary
-) -> dict[Any, tuple[str, ...]]:
-    """Frames that each value of a column stands for; none for the unknown, several for a path."""
-    texts = _raw_texts(column, list(ids), dictionary)
+@dataclass(frozen=True, slots=True)
+class ColumnFrames:
+    """What the values of one column stand for.
+
+    Attributes:
+        names: Names by value, as stored; none for the unknown, several for a path.
+        frames: Frame by name; "" where nothing is left to show.
+    """
+
+    names: dict[Any, Sequence[str]]
+    frames: dict[str, str]
+
+    def stack(self, value: Any) -> tuple[str, ...]:
+        """Frames of one value."""
+        frames = self.frames
+        return tuple(frame for name in self.names[value] if (frame := frames[name]))
+
+
+def column_frames(column: Column, ids: Iterable[Any], dictionary: Dictionary) -> ColumnFrames:
+    """Look up the values of a column; thousands of paths share names that are cleaned once."""
+    names = _raw_texts(column, list(ids), dictionary)
+    distinct = {name for row in names.values() for name in row}
     if column.role is Role.NUMBER:
-        return {key: tuple(f"{column.field} {text}" for text in row) for key, row in texts.items()}
-    # Thousands of paths share a few hundred names: each is cleaned once.
-    names = {text for row in texts.values() for text in row}
-    cleaned = {text: clean_frame(text, column.field) for text in names}
-    if all(cleaned.values()):
-        return {key: tuple([cleaned[text] for text in row]) for key, row in texts.items()}
-    return {
-        key: tuple(frame for text in row if (frame := cleaned[text])) for key, row in texts.items()
-    }
+        return ColumnFrames(names, {name: f"{column.field} {name}" for name in distinct})
+    return ColumnFrames(names, {name: clean_frame(name, column.field) for name in distinct})
 
 
 def label_by_id(column: Column, ids: Iterable[Any], dictionary: Dictionary) -> dict[Any, str]:

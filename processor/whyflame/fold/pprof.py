@@ -69,7 +69,7 @@ def encode_message(profile: Profile, options: PprofOptions = _DEFAULT) -> bytes:
         ids[number] = position
     tail = [
         _tables(names),
-        *(_message(6, text.encode()) for text in strings.texts),
+        *map(_string, strings.texts),
         _number(9, profile.time_ns),
         _number(10, profile.duration_ns),
         _message(11, period_type),
@@ -118,6 +118,13 @@ def _message(field: int, body: bytes) -> bytes:
     return varint(field << 3 | 2) + varint(len(body)) + body
 
 
+def _string(text: str) -> bytes:
+    data = text.encode()
+    if len(data) <= _SEVEN_BITS:
+        return b"\x32%c%b" % (len(data), data)
+    return _message(6, data)
+
+
 def _value_type(strings: _Strings, name: str, unit: str) -> bytes:
     return _number(1, strings.index(name)) + _number(2, strings.index(unit))
 
@@ -131,6 +138,10 @@ def _label_messages(strings: _Strings, labels: Labels) -> bytes:
 
 def _tables(names: Sequence[int]) -> bytes:
     """Locations and functions, numbered alike."""
+    if is_numpy_worth_it(len(names)):
+        from whyflame.fold.pprof_vectors import encode_tables
+
+        return encode_tables(names)
     # Location i: id i, mapping 1, one line in function i. Both lengths fit one byte.
     locations, functions = [], []
     for position, name in enumerate(names, 1):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from whyflame.fold.profile import Profile
 
-__all__ = ["encode_samples", "first_use"]
+__all__ = ["encode_samples", "encode_tables", "first_use"]
 
 _BLOCK = 1 << 14  # samples at a time: the arrays stay in the cache
 _WORKERS = 2
@@ -67,6 +67,35 @@ def encode_samples(profile: Profile, ids: Sequence[int], labels: Sequence[bytes]
         return b"".join(pool.map(encode_block, starts))
 
 
+def encode_tables(names: Sequence[int]) -> bytes:
+    """The `location` and `function` fields, numbered alike.
+
+    Args:
+        names: Position in the string table of each function's name.
+    """
+    count = len(names)
+    ids = np.arange(1, count + 1, dtype=np.uint64)
+    id_width = _widths(ids)
+    texts = np.array(names, dtype=np.uint64)
+    # Location i: id i, mapping 1, one line in function i. All lengths fit one byte.
+    line = 1 + id_width
+    location = (0x22, 5 + id_width + line, 0x08, ids, 0x10, 1, 0x22, line, 0x08, ids)
+    function = (0x2A, 2 + id_width + _widths(texts), 0x08, ids, 0x10, texts)
+    return _table(location, count) + _table(function, count)
+
+
+def _table(columns: Sequence[Any], count: int) -> bytes:
+    tokens = np.empty((count, len(columns)), dtype=np.uint64)
+    for number, column in enumerate(columns):
+        tokens[:, number] = column
+    flat = tokens.ravel()
+    widths = _widths(flat).astype(np.uint8)
+    ends = np.cumsum(widths, dtype=np.int64)
+    out = np.empty(int(ends[-1]) if count else 0, dtype=np.uint8)
+    _write_varints(out, ends - widths, flat, widths)
+    return out.tobytes()
+
+
 class _Ragged:
     """Rows of different lengths in one flat array."""
 
@@ -74,6 +103,7 @@ class _Ragged:
         self.flat = np.frombuffer(b"".join(rows), dtype=np.uint8)
         self.lengths = np.array([len(row) for row in rows], dtype=np.int64)
         self.starts = np.cumsum(self.lengths) - self.lengths
+        self.has_any = bool(self.lengths.any())
 
 
 def _widths(values: NDArray[np.uint64]) -> Array:
@@ -119,48 +149,59 @@ def _encode_block(
     counts = 6 + depths + count
     starts = np.cumsum(counts) - counts
     tokens = np.empty(int(counts.sum()), dtype=np.uint64)
-    tokens[starts] = _SAMPLE
-    tokens[starts + 1] = body
-    tokens[starts + 2] = _LOCATIONS
-    tokens[starts + 3] = location_bytes
+    widths = np.ones(len(tokens), dtype=np.uint8)
     leaf = starts + 3 + depths
-    tokens[np.repeat(leaf + offsets[:-1], depths) - np.arange(len(frames))] = ids[frames]
-    tokens[leaf + 1] = _VALUES
-    tokens[leaf + 2] = value_bytes
+    places = np.repeat(leaf + offsets[:-1], depths) - np.arange(len(frames))
+    tokens[places], widths[places] = ids[frames], id_widths[frames]
+    for place, constant in ((starts, _SAMPLE), (starts + 2, _LOCATIONS), (leaf + 1, _VALUES)):
+        tokens[place] = constant
+    for place, length in (
+        (starts + 1, body),
+        (starts + 3, location_bytes),
+        (leaf + 2, value_bytes),
+    ):
+        tokens[place], widths[place] = length, _widths(length.view(np.uint64))
     for position in range(count):
-        tokens[leaf + 3 + position] = values[:, position]
-    return _write(tokens, starts, counts, label_ids, labels)
+        place = leaf + 3 + position
+        tokens[place], widths[place] = values[:, position], value_widths[:, position]
+    return _write(tokens, widths, counts, label_ids, labels)
 
 
 def _write(
     tokens: NDArray[np.uint64],
-    starts: Array,
+    widths: NDArray[np.uint8],
     counts: Array,
     label_ids: NDArray[Any],
     labels: _Ragged,
 ) -> bytes:
-    widths = _widths(tokens)
-    label_bytes = labels.lengths[label_ids]
-    ends = np.cumsum(widths)
+    """All tokens as varints, one after the other, each sample followed by its label fields."""
+    ends = np.cumsum(widths, dtype=np.int64)
     places = ends - widths
-    if label_bytes.any():
-        shift = np.cumsum(label_bytes) - label_bytes
-        places = places + np.repeat(shift, counts)
-    out = np.empty(int(ends[-1]) + int(label_bytes.sum()), dtype=np.uint8)
-    rest: NDArray[Any] = tokens
-    index = places
-    is_longer = widths > 1
-    out[index] = (rest & 0x7F).astype(np.uint8) | (is_longer.astype(np.uint8) << 7)
-    size = 1
-    while is_longer.any():
-        size += 1
-        rest, index, widths = rest[is_longer] >> 7, index[is_longer] + 1, widths[is_longer]
-        is_longer = widths > size
-        out[index] = (rest & 0x7F).astype(np.uint8) | (is_longer.astype(np.uint8) << 7)
-    if label_bytes.any():
-        last = starts + counts - 1
-        after = places[last] + _widths(tokens[last])
-        out[_spread(after, label_bytes)] = labels.flat[
-            _spread(labels.starts[label_ids], label_bytes)
-        ]
+    if not labels.has_any:
+        out = np.empty(int(ends[-1]), dtype=np.uint8)
+        _write_varints(out, places, tokens, widths)
+        return out.tobytes()
+    label_bytes = labels.lengths[label_ids]
+    shift = np.cumsum(label_bytes)
+    before = shift - label_bytes
+    out = np.empty(int(ends[-1] + shift[-1]), dtype=np.uint8)
+    source = _spread(labels.starts[label_ids], label_bytes)
+    out[_spread(ends[np.cumsum(counts) - 1] + before, label_bytes)] = labels.flat[source]
+    _write_varints(out, places + np.repeat(before, counts), tokens, widths)
     return out.tobytes()
+
+
+def _write_varints(
+    out: NDArray[np.uint8], places: Array, tokens: NDArray[np.uint64], widths: NDArray[np.uint8]
+) -> None:
+    """Seven bits a byte, the lowest first; the high bit says that more follow."""
+    written = 1
+    is_longer = widths > written
+    while True:
+        out[places] = (tokens.astype(np.uint8) & 0x7F) | (is_longer.view(np.uint8) << 7)
+        rest = np.flatnonzero(is_longer)
+        if not len(rest):
+            return
+        tokens, places, widths = tokens[rest] >> np.uint64(7), places[rest] + 1, widths[rest]
+        written += 1
+        is_longer = widths > written

@@ -35,6 +35,7 @@ class Projection:
         since_ns: First end time included; `until_ns` the first one excluded.
         tenant: Whose operations; "" when tenancy is off.
         labels: Fields that become labels of the samples instead of frames.
+        only: Further conditions in SQL, put together by the program itself.
     """
 
     stack: tuple[str, ...]
@@ -45,6 +46,7 @@ class Projection:
     until_ns: int | None = None
     tenant: str = ""
     labels: tuple[str, ...] = ()
+    only: tuple[Fragment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,7 @@ def compile_filter(projection: Projection) -> Fragment:
             # An operation without an end is placed by its start; both columns keep their zone maps.
             sql = f"(end_ns {comparison} ? OR (end_ns IS NULL AND start_ns {comparison} ?))"
             parts.append(Fragment(sql, (bound, bound)))
+    parts += projection.only
     sql = " AND ".join(part.sql for part in parts)
     return Fragment(f" WHERE {sql}", tuple(value for part in parts for value in part.params))
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whyflame.fold.frames import UNKNOWN_FRAME, Dictionary, frames_by_id, label_by_id
+from whyflame.fold.frames import UNKNOWN_FRAME, ColumnFrames, Dictionary, column_frames, label_by_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whyflame.fold.profile import Labels, Profile, Stack
+    from whyflame.fold.profile import Labels, Profile
     from whyflame.fold.projection import Query
 
 __all__ = [
@@ -96,7 +97,7 @@ def fold_arrays(
         return like
     keys = [_code(values) for values in columns[:label_end]]
     texts = [
-        frames_by_id(column, key.values, dictionary)
+        column_frames(column, key.values, dictionary)
         for column, key in zip(query.frames, keys[:frame_end], strict=True)
     ]
     frames, numbers = _stack_numbers(keys[:frame_end], texts)
@@ -123,26 +124,41 @@ def _code(values: NDArray[Any]) -> _Coded:
 
 
 def _stack_numbers(
-    keys: Sequence[_Coded], texts: Sequence[Mapping[Any, Stack]]
+    keys: Sequence[_Coded], texts: Sequence[ColumnFrames]
 ) -> tuple[list[str], NDArray[np.int32]]:
-    shown = {frame for of_column in texts for row in of_column.values() for frame in row}
-    can_be_empty = all(not all(of_column.values()) for of_column in texts)
-    if can_be_empty:
+    shown = {frame for column in texts for frame in column.frames.values() if frame}
+    has_empty = [_has_empty(column) for column in texts]
+    if all(has_empty):
         shown.add(UNKNOWN_FRAME)
     frames = sorted(shown)
     number_of = {frame: number for number, frame in enumerate(frames, 1)}
     rows = [
-        [[number_of[frame] for frame in of_column[value]] for value in key.values]
-        for key, of_column in zip(keys, texts, strict=True)
+        _numbered(column, key.values, number_of) for key, column in zip(keys, texts, strict=True)
     ]
     depth = max(1, sum(max(map(len, of_column)) for of_column in rows))
     numbers = np.zeros((depth, len(keys[0].positions)), dtype=np.int32)
     lengths = np.zeros(numbers.shape[1], dtype=np.int32)
     for key, of_column in zip(keys, rows, strict=True):
         lengths += _push(numbers, lengths, key.positions, of_column)
-    if can_be_empty:
+    if all(has_empty):
         numbers[0, lengths == 0] = number_of[UNKNOWN_FRAME]
     return frames, numbers
+
+
+def _has_empty(column: ColumnFrames) -> bool:
+    """Whether some value of the column shows no frame at all."""
+    return "" in column.frames.values() or not all(column.names.values())
+
+
+def _numbered(
+    column: ColumnFrames, values: Sequence[Any], number_of: Mapping[str, int]
+) -> list[list[int]]:
+    """Frame numbers of every value."""
+    numbers = {name: number_of.get(frame, 0) for name, frame in column.frames.items()}
+    names = column.names
+    if 0 in numbers.values():
+        return [[numbers[name] for name in names[value] if numbers[name]] for value in values]
+    return [[numbers[name] for name in names[value]] for value in values]
 
 
 def _push(
@@ -152,8 +168,11 @@ def _push(
     rows: Sequence[list[int]],
 ) -> NDArray[np.int32]:
     """Append to every stack the frames of its value; gives how many each got."""
-    depth = max(map(len, rows))
-    table = np.array([row + [0] * (depth - len(row)) for row in rows], dtype=np.int32).T
+    row_lengths = np.fromiter(map(len, rows), dtype=np.int32, count=len(rows))
+    depth = int(row_lengths.max())
+    table = np.zeros((len(rows), depth), dtype=np.int32)
+    table[np.arange(depth) < row_lengths[:, None]] = list(chain.from_iterable(rows))
+    table = np.ascontiguousarray(table.T)
     shortest, longest = int(lengths.min()), int(lengths.max())
     for level in range(depth):
         frames = table[level].take(positions)
@@ -164,7 +183,7 @@ def _push(
             # A stack that is `start` deep gets this frame at `start + level`.
             is_here = (lengths == start) & (frames > 0)
             np.copyto(numbers[start + level], frames, where=is_here)
-    return np.array([len(row) for row in rows], dtype=np.int32).take(positions)
+    return row_lengths.take(positions)
 
 
 def _label_sets(
