@@ -13,7 +13,7 @@ from whyflame.export.labels import LabelSet, SeriesGuard, make_labels
 from whyflame.export.money import CostRounder
 from whyflame.export.settings import SERIES_LABELS
 from whyflame.export.times import SECOND_NS, last_closed, payload_time
-from whyflame.fold.frames import UNKNOWN_FRAME, frames_by_id, label_by_id
+from whyflame.fold.frames import UNKNOWN_FRAME, column_frames, label_by_id
 from whyflame.fold.measures import find_measure
 from whyflame.fold.names import role_of
 from whyflame.fold.pprof import PprofOptions, encode_message
@@ -136,7 +136,7 @@ class PayloadBuilder:
         tenants = self._dictionary.strings(set(columns[0]))
         labels = self._label_sets(batch.rows, columns, tenants)
         frames = [
-            frames_by_id(column, set(columns[number]), self._dictionary)
+            column_frames(column, set(columns[number]), self._dictionary)
             for number, column in enumerate(self._frames, first_frame)
         ]
         groups: dict[_Key, _Group] = defaultdict(_Group)
@@ -146,7 +146,7 @@ class PayloadBuilder:
                 self.late += 1
                 continue
             names = zip(frames, row[first_frame:first_value], strict=True)
-            stack = tuple(name for texts, key in names for name in texts[key])
+            stack = tuple(frame for known, key in names for frame in known.stack(key))
             stack = stack or (UNKNOWN_FRAME,)
             tenant = tenants.get(row[0], "")
             # A cost or a time below zero would make a backend drop the whole sample.
