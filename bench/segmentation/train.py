@@ -2,9 +2,9 @@
 
     python bench/segmentation/train.py --bench ../shared/bench
 
-Logistic regression (scikit-learn, here only) over the generic gap features; half of the copies
-have their text blanked, so that the weights work when content is not captured. OSWorld-Human is
-never read.
+A logistic model and boosted trees (scikit-learn, here only) over the generic gap features; half of
+the copies have their text blanked, so that the weights work when content is not captured.
+OSWorld-Human is never read.
 """
 
 from __future__ import annotations
@@ -18,13 +18,26 @@ from typing import Any
 import numpy as np
 from dataset import Row, read_rows
 from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
+from whyflame.segment.auto.forest import MAX_LEAVES, Forest, Tree
 from whyflame.segment.auto.gaps import describe_gaps
 from whyflame.segment.auto.table import read_steps
-from whyflame.segment.auto.weights import Head
+from whyflame.segment.auto.weights import Head, Logistic
 
-STRENGTH = 0.1  # inverse of the L2 penalty
+STRENGTH = 0.08  # inverse of the L2 penalty
+TREES = {
+    "max_iter": 90,
+    "learning_rate": 0.08,
+    "max_leaf_nodes": 12,
+    "l2_regularization": 5.0,
+    "min_samples_leaf": 30,
+    "max_features": 0.3,
+    "max_bins": 31,
+    "early_stopping": False,
+    "random_state": 17,
+}
 BLANK_WEIGHT = 0.5
 WEIGHTS = Path("processor/whyflame/segment/auto/weights.json")
 LABELS = {"outer": ("outer", "silver"), "inner": ("inner",)}
@@ -35,23 +48,25 @@ class Design:
     """Gap features of rows as one matrix, with the column layout."""
 
     matrix: sparse.csr_matrix
+    columns: np.ndarray
     layout: list[tuple[str, str, int]]
     starts: np.ndarray
 
 
 def build_design(lanes: list[Any]) -> Design:
     table = read_steps(lanes)
-    categories, numbers = describe_gaps(table)
+    blocks = describe_gaps(table)
     parts, layout = [], []
     rows = np.arange(len(table.lane))
-    for name, (codes, size) in categories.items():
+    for name, (codes, size) in blocks.codes.items():
         one = np.ones(len(codes), np.float32)
         parts.append(sparse.csr_matrix((one, (rows, codes)), shape=(len(codes), size)))
-        layout.append(("tables", name, size))
-    for name, values in numbers.items():
+        layout.append(("codes", name, size))
+    for name, values in blocks.numbers.items():
         parts.append(sparse.csr_matrix(values))
-        layout.append(("vectors", name, values.shape[1]))
-    return Design(sparse.hstack(parts).tocsr(), layout, table.starts)
+        layout.append(("numbers", name, values.shape[1]))
+    matrix = sparse.hstack(parts).tocsr()
+    return Design(matrix, blocks.columns().T, layout, table.starts)
 
 
 def build_labels(rows: list[Row], key: str) -> tuple[np.ndarray, np.ndarray]:
@@ -69,29 +84,63 @@ def build_labels(rows: list[Row], key: str) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(labels), np.concatenate(known)
 
 
-def fit(
+def fit_head(
     rows: list[Row], text: Design, blank: Design, keys: tuple[str, ...], allowed: np.ndarray
-) -> LogisticRegression:
-    matrices, labels, weights = [], [], []
+) -> Head:
+    """One head from all labels of `keys` on the allowed steps."""
+    matrices, columns, labels, weights = [], [], [], []
     for key in keys:
         label, known = build_labels(rows, key)
         use = known & allowed
         for design, weight in ((text, 1.0), (blank, BLANK_WEIGHT)):
             matrices.append(design.matrix[use])
+            columns.append(design.columns[use])
             labels.append(label[use])
             weights.append(np.full(int(use.sum()), weight))
-    model = LogisticRegression(C=STRENGTH, max_iter=400)
-    model.fit(sparse.vstack(matrices), np.concatenate(labels), np.concatenate(weights))
-    return model
+    target, weight = np.concatenate(labels), np.concatenate(weights)
+    logistic = LogisticRegression(C=STRENGTH, max_iter=400)
+    logistic.fit(sparse.vstack(matrices), target, weight)
+    trees = HistGradientBoostingClassifier(**TREES)
+    trees.fit(np.concatenate(columns), target, weight)
+    return Head(logistic_of(logistic, text.layout), forest_of(trees))
 
 
-def head_of(model: LogisticRegression, layout: list[tuple[str, str, int]]) -> Head:
+def logistic_of(model: LogisticRegression, layout: list[tuple[str, str, int]]) -> Logistic:
     values, at = model.coef_[0].astype(np.float32), 0
-    found: dict[str, dict[str, np.ndarray]] = {"tables": {}, "vectors": {}}
+    found: dict[str, dict[str, np.ndarray]] = {"codes": {}, "numbers": {}}
     for group, name, size in layout:
         found[group][name] = values[at : at + size]
         at += size
-    return Head(float(model.intercept_[0]), found["tables"], found["vectors"])
+    return Logistic(float(model.intercept_[0]), found["codes"], found["numbers"])
+
+
+def forest_of(model: HistGradientBoostingClassifier) -> Forest:
+    """The trees in the form that runs without scikit-learn."""
+    bias = float(np.asarray(model._baseline_prediction).ravel()[0])  # noqa: SLF001 - no public way
+    return Forest(bias, tuple(tree_of(round_[0].nodes) for round_ in model._predictors))  # noqa: SLF001
+
+
+def tree_of(nodes: np.ndarray) -> Tree:
+    tests: list[tuple[int, float, int]] = []
+    leaves: list[float] = []
+
+    def walk(number: int) -> int:
+        """Bits of the leaves below a node, left to right."""
+        node = nodes[number]
+        if node["is_leaf"]:
+            leaves.append(float(node["value"]))
+            return 1 << (len(leaves) - 1)
+        place = len(tests)
+        tests.append((0, 0.0, 0))
+        left = walk(int(node["left"]))
+        threshold = float(np.float32(f"{float(node['num_threshold']):.5g}"))
+        tests[place] = (int(node["feature_idx"]), threshold, left)
+        return left | walk(int(node["right"]))
+
+    walk(0)
+    if len(leaves) > MAX_LEAVES:
+        raise ValueError(f"{len(leaves)} leaves; the run time takes {MAX_LEAVES}")
+    return Tree(tuple(tests), np.asarray(leaves, np.float32))
 
 
 def pack(head: Head) -> dict[str, Any]:
@@ -101,13 +150,17 @@ def pack(head: Head) -> dict[str, Any]:
         return {
             "size": len(values),
             "at": at.tolist(),
-            "is": [float(f"{v:.3f}") for v in rounded[at]],
+            "is": [float(f"{value:.3f}") for value in rounded[at]],
         }
 
+    logistic = head.logistic
     return {
-        "bias": round(head.bias, 4),
-        "tables": {name: sparse_values(values) for name, values in head.tables.items()},
-        "vectors": {name: sparse_values(values) for name, values in head.vectors.items()},
+        "logistic": {
+            "bias": round(logistic.bias, 4),
+            "codes": {name: sparse_values(values) for name, values in logistic.codes.items()},
+            "numbers": {name: sparse_values(values) for name, values in logistic.numbers.items()},
+        },
+        "forest": head.forest.to_json(),
     }
 
 
@@ -122,8 +175,7 @@ def main() -> None:
     everything = np.ones(text.matrix.shape[0], bool)
     heads = {}
     for name, keys in LABELS.items():
-        model = fit(rows, text, blank, keys, everything)
-        heads[name] = pack(head_of(model, text.layout))
+        heads[name] = pack(fit_head(rows, text, blank, keys, everything))
     text_out = json.dumps({"version": 1, "heads": heads}, separators=(",", ":"))
     options.out.write_text(text_out + "\n", "utf-8")
     print(f"{options.out}: {len(text_out)} bytes from {len(rows)} trajectories")

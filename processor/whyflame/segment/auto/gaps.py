@@ -6,28 +6,51 @@ rows of a lane's first step are meaningless and never cut.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whyflame.content.activity import ACTIVITIES, CODES
 from whyflame.content.vocabulary import CUES, LEADS
+from whyflame.segment.auto.bags import count, drop_common, newness, overlap, windows
+from whyflame.segment.auto.roles import ROLE_COUNT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyflame.segment.auto.table import StepTable
 
+    Rows = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float32]
+
 __all__ = ["Blocks", "describe_gaps"]
 
-Blocks = tuple[dict[str, tuple["NDArray[np.int64]", int]], dict[str, "NDArray[np.float32]"]]
-"""Categorical blocks (codes, how many) and numeric blocks (one column a value)."""
-
-_WINDOW = 3
-_KINDS, _LEADS = len(ACTIVITIES), len(LEADS)
+_KINDS, _LEADS, _ROLES = len(ACTIVITIES), len(LEADS), ROLE_COUNT
 _NEAR = 2
 _SHORT_PROMPT = 6  # bit length of the bytes: under 64
-_CUES = len(CUES)
+_SIZES = 16
+_PLACES = 10
+_SMALL = 200
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """All features of all gaps.
+
+    Attributes:
+        codes: Categorical features: a code per row, and how many codes there are.
+        numbers: Numeric features: a column a value.
+    """
+
+    codes: dict[str, tuple[Rows, int]]
+    numbers: dict[str, Floats]
+
+    def columns(self) -> Floats:
+        """What trees look at: codes of small categories, then the numbers; a row a column."""
+        small = [codes.astype(np.float32) for codes, size in self.codes.values() if size < _SMALL]
+        return np.vstack([*small, *(block.T for block in self.numbers.values())])
 
 
 def describe_gaps(table: StepTable) -> Blocks:
@@ -36,29 +59,34 @@ def describe_gaps(table: StepTable) -> Blocks:
     same = np.zeros(rows, bool)
     same[1:] = table.lane[1:] == table.lane[:-1]
     before = np.maximum(np.arange(rows) - 1, 0)
-    categories = _categories(table, before)
+    turned = _turned(table, same)
+    text = drop_common(table.model["text"], table.starts, table.lane)
+    arguments = drop_common(table.arguments, table.starts, table.lane)
     numbers = {
         "cues_after": _bits(table.model["said"]),
-        "cues_asked": _bits(np.where(_turned(table, same), table.model["asked"], 0)),
+        "cues_asked": _bits(np.where(turned, table.model["asked"], 0)),
         "cues_result_before": _bits(table.result[before]),
         "cues_said_before": _bits(table.model["said"][before]),
         "links": _links(table, before),
-        "windows": _windows(table),
-        "place": _place(table, same),
-        "state": _state(table, before, same),
-    }
-    return categories, numbers
+        "topic": np.column_stack([*_topic(text, table), *_topic(arguments, table),
+                                  *_topic(text | arguments, table)]),
+        "returns": _returns(text | arguments, table, same),
+        "place": _place(table, same, turned),
+        "state": _state(table, before, same, turned),
+    }  # fmt: skip
+    return Blocks(_codes(table, before), numbers)
 
 
-def _categories(
-    table: StepTable, before: NDArray[np.int64]
-) -> dict[str, tuple[NDArray[np.int64], int]]:
-    kind = table.activity.astype(np.int64)
+def _codes(table: StepTable, before: Rows) -> dict[str, tuple[Rows, int]]:
+    kind, role = table.activity.astype(np.int64), table.role
     lead = table.model["lead"].astype(np.int64)
     rows = len(kind)
     after = np.minimum(np.arange(rows) + 1, max(rows - 1, 0))
     before2 = np.maximum(before - 1, 0)
-    size = np.minimum(table.model["sizes"][:, 1].astype(np.int64), 15)
+    said = np.minimum(table.model["sizes"][:, 1].astype(np.int64), _SIZES - 1)
+    asked = np.minimum(table.model["sizes"][:, 0].astype(np.int64), _SIZES - 1)
+    place = np.minimum(np.arange(rows) - table.starts[table.lane], _PLACES - 1)
+    roles = role * _ROLES + role[before]
     return {
         "kind": (kind, _KINDS),
         "kind_before": (kind[before], _KINDS),
@@ -69,115 +97,124 @@ def _categories(
         "lead_before": (lead[before], _LEADS),
         "leads": (lead[before] * _LEADS + lead, _LEADS * _LEADS),
         "lead_kind": (lead * _KINDS + kind, _LEADS * _KINDS),
-        "said_size": (size, 16),
-        "said_size_before": (size[before], 16),
-        "asked_size": (np.minimum(table.model["sizes"][:, 0].astype(np.int64), 15), 16),
+        "said_size": (said, _SIZES),
+        "said_size_before": (said[before], _SIZES),
+        "asked_size": (asked, _SIZES),
+        "role": (role, _ROLES),
+        "role_before": (role[before], _ROLES),
+        "role_next": (role[after], _ROLES),
+        "roles": (roles, _ROLES**2),
+        "roles3": (roles * _ROLES + role[before2], _ROLES**3),
+        "roles_next": (role[after] * _ROLES + role, _ROLES**2),
+        "place": (place, _PLACES),
+        "place_role": (place * _ROLES + role, _PLACES * _ROLES),
     }
 
 
-def _bits(values: NDArray[np.uint32]) -> NDArray[np.float32]:
+def _bits(values: NDArray[np.uint32]) -> Floats:
     columns = np.ascontiguousarray(values.astype("<u4")).view(np.uint8).reshape(len(values), 4)
-    return np.unpackbits(columns, axis=1, bitorder="little")[:, :_CUES].astype(np.float32)
+    bits = np.unpackbits(columns, axis=1, bitorder="little")[:, : len(CUES)]
+    return np.asarray(bits, np.float32)
 
 
-def _count(bags: NDArray[np.uint64]) -> NDArray[np.float32]:
-    counts: NDArray[np.float32] = np.bitwise_count(bags).sum(axis=1, dtype=np.float32)
-    return counts
-
-
-def _overlap(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> NDArray[np.float32]:
-    """Jaccard of two bags; 0 when either is empty."""
-    union = _count(one | two)
-    return (_count(one & two) / np.maximum(union, 1)).astype(np.float32)
-
-
-def _turned(table: StepTable, same: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _turned(table: StepTable, same: Bools) -> Bools:
     turned = np.zeros(len(same), bool)
     turned[1:] = (table.turn[1:] != table.turn[:-1]) & same[1:]
     return turned
 
 
-def _links(table: StepTable, before: NDArray[np.int64]) -> NDArray[np.float32]:
+def _links(table: StepTable, before: Rows) -> Floats:
     """What the two steps share."""
     text, arguments = table.model["text"], table.arguments
     shared, fresh, known = _target_links(table, before)
+    same_kind, says = table.activity == table.activity[before], count(text) > 0
     columns = [
-        table.activity == table.activity[before],
+        same_kind,
         table.tool == table.tool[before],
         table.agent == table.agent[before],
         table.model["lead"] == table.model["lead"][before],
-        _overlap(arguments, arguments[before]),
-        _overlap(text, text[before]),
-        _overlap(text, arguments[before]),
-        _count(text) > 0,
-        _count(text[before]) > 0,
-        _count(arguments) > 0,
+        overlap(arguments, arguments[before]),
+        overlap(text, text[before]),
+        overlap(text, arguments[before]),
+        says,
+        says[before],
+        count(arguments) > 0,
         shared,
         fresh,
         known,
-        (table.activity == table.activity[before]) & (_count(text) > 0),
-        (table.activity != table.activity[before]) & (_count(text) > 0),
+        same_kind & says,
+        ~same_kind & says,
     ]
     return np.column_stack(columns).astype(np.float32)
 
 
-def _target_links(
-    table: StepTable, before: NDArray[np.int64]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+def _target_links(table: StepTable, before: Rows) -> tuple[Bools, Bools, Bools]:
     """Whether a target is shared with the step before, new in the lane, or an older one."""
     targets = table.targets.astype(np.int64)
     rows = len(targets)
     earlier = targets[before]
     match = (targets[:, :, None] == earlier[:, None, :]) & (targets[:, :, None] > 0)
-    shared: NDArray[np.bool_] = match.any(axis=(1, 2))
+    shared: Bools = match.any(axis=(1, 2))
     flat = targets.ravel()
-    keys = np.where(flat > 0, flat + (np.repeat(table.lane, 4) << 33), -1)
+    first = _is_first(np.where(flat > 0, flat + (np.repeat(table.lane, 4) << 33), -1))
+    fresh = np.any((first & (flat > 0)).reshape(rows, 4), axis=1)
+    known = np.any((~first & (flat > 0)).reshape(rows, 4), axis=1) & ~shared
+    return shared, np.asarray(fresh, bool), np.asarray(known, bool)
+
+
+def _is_first(keys: Rows) -> Bools:
+    """True where a key appears for the first time."""
     _, first = np.unique(keys, return_index=True)
-    seen_first = np.zeros(rows * 4, bool)
-    seen_first[first] = True
-    fresh: NDArray[np.bool_] = (seen_first & (flat > 0)).reshape(rows, 4).any(axis=1)
-    known: NDArray[np.bool_] = (~seen_first & (flat > 0)).reshape(rows, 4).any(axis=1)
-    return shared, fresh, np.logical_and(known, ~shared)
+    mark = np.zeros(len(keys), bool)
+    mark[first] = True
+    return mark
 
 
-def _windows(table: StepTable) -> NDArray[np.float32]:
-    """Overlap of the words of the steps before and after the gap, for two widths."""
-    columns: list[NDArray[np.float32]] = []
-    for bags in (table.model["text"], table.arguments):
-        for width in (_WINDOW, 2 * _WINDOW):
-            left, right = _join(bags, table, width)
-            overlap = _overlap(left, right)
-            columns += [overlap, (_count(bags) > 0).astype(np.float32) * overlap]
-    return np.column_stack(columns)
+def _topic(bags: NDArray[np.uint64], table: StepTable) -> list[Floats]:
+    """Likeness of the words before and after the gap, for several widths."""
+    columns: list[Floats] = []
+    for width, (left, right) in windows(bags, table.lane).items():
+        columns.append(overlap(left, right))
+        columns.append(newness(bags if width == 1 else right, left))
+    return columns
 
 
-def _join(
-    bags: NDArray[np.uint64], table: StepTable, width: int
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Union of the `width` bags before each gap and from it on, inside the lane."""
+def _returns(bags: NDArray[np.uint64], table: StepTable, same: Bools) -> Floats:
+    """How the step compares with the last one of the same agent, and of the same tool."""
     rows = len(bags)
-    left = np.zeros_like(bags)
-    right = bags.copy()
-    for distance in range(1, width + 1):
-        if distance >= rows:
-            break
-        together = (table.lane[distance:] == table.lane[:-distance])[:, None]
-        left[distance:] |= np.where(together, bags[:-distance], 0)
-        if distance < width:
-            right[:-distance] |= np.where(together, bags[distance:], 0)
-    return left, right
+    index = np.arange(rows)
+    columns: list[Floats | Bools] = []
+    for key in (table.agent, table.tool):
+        last = _last_same(key, table)
+        seen, at = last >= 0, np.maximum(last, 0)
+        columns += [seen, seen * overlap(bags, bags[at]),
+                    np.log1p(np.where(seen, index - last, 0)).astype(np.float32)]  # fmt: skip
+    last = _last_same(table.agent, table)
+    after = np.minimum(index + 1, max(rows - 1, 0))
+    follows = (last[after] >= 0) & same[after] & (after > index)
+    columns.append(follows * overlap(bags[after], bags[np.maximum(last[after], 0)]))
+    return np.column_stack(columns).astype(np.float32)
 
 
-def _place(table: StepTable, same: NDArray[np.bool_]) -> NDArray[np.float32]:
+def _last_same(key: NDArray[np.uint32], table: StepTable) -> Rows:
+    """Row of the last step of the lane with the same key; -1 when there is none."""
+    keys = key.astype(np.int64) + (table.lane << 33)
+    order = np.argsort(keys, kind="stable")
+    last = np.full(len(keys), -1)
+    equal = keys[order][1:] == keys[order][:-1]
+    last[order[1:][equal]] = order[:-1][equal]
+    return last
+
+
+def _place(table: StepTable, same: Bools, turned: Bools) -> Floats:
     """Where in the lane, and how long the present run of equal activities is."""
     rows = len(same)
     index = np.arange(rows)
     start = table.starts[table.lane]
     length = np.maximum(table.starts[table.lane + 1] - start, 1)
     position = (index - start).astype(np.float32)
-    run = _since(~(same & _equal_before(table.activity)))
-    said = _since((_count(table.model["text"]) > 0) | ~same)
-    turn = _since(_turned(table, same) | ~same)
+    repeats = np.zeros(rows, bool)
+    repeats[1:] = table.activity[1:] == table.activity[:-1]
     columns = [
         position / length,
         position <= 1,
@@ -186,39 +223,29 @@ def _place(table: StepTable, same: NDArray[np.bool_]) -> NDArray[np.float32]:
         (start + length - index) <= _NEAR,
         np.log1p(position),
         np.log1p(length),
-        np.log1p(_before(run)),
-        np.log1p(_before(said)),
-        np.log1p(_before(turn)),
+        np.log1p(_before(_since(~(same & repeats)))),
+        np.log1p(_before(_since((count(table.model["text"]) > 0) | ~same))),
+        np.log1p(_before(_since(turned | ~same))),
     ]
     return np.column_stack(columns).astype(np.float32)
 
 
-def _equal_before(values: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    equal = np.zeros(len(values), bool)
-    equal[1:] = values[1:] == values[:-1]
-    return equal
-
-
-def _since(event: NDArray[np.bool_]) -> NDArray[np.float32]:
+def _since(event: Bools) -> Floats:
     """Steps since the last event, counting from 1 at the event itself."""
     index = np.arange(len(event))
     last = np.maximum.accumulate(np.where(event, index, 0))
     return (index - last + 1).astype(np.float32)
 
 
-def _before(values: NDArray[np.float32]) -> NDArray[np.float32]:
+def _before(values: Floats) -> Floats:
     shifted = np.zeros_like(values)
     shifted[1:] = values[:-1]
     return shifted
 
 
-def _state(
-    table: StepTable, before: NDArray[np.int64], same: NDArray[np.bool_]
-) -> NDArray[np.float32]:
-    """Failures, turns, speakers, plans."""
-    failed, turned = table.failed, _turned(table, same)
-    new_agent = _first_of(table.agent, table)
-    new_tool = _first_of(table.tool, table)
+def _state(table: StepTable, before: Rows, same: Bools, turned: Bools) -> Floats:
+    """Failures, turns, speakers, sizes."""
+    failed = table.failed
     result_only = (table.argument_size == 0) & (table.result_size > 0) & (table.calls > 0)
     asks = table.activity == CODES["ask"]
     columns = [
@@ -230,8 +257,8 @@ def _state(
         turned & (table.model["asked"] > 0) & (table.model["sizes"][:, 0] > _SHORT_PROMPT),
         asks[before],
         asks,
-        new_agent & same,
-        new_tool & same & (table.calls > 0),
+        _is_first(table.agent + (table.lane << 33)) & same,
+        _is_first(table.tool + (table.lane << 33)) & same & (table.calls > 0),
         result_only,
         result_only[before],
         (table.tool == table.tool[before]) & (table.calls > 0),
@@ -244,12 +271,3 @@ def _state(
         np.minimum(table.argument_size[before], 16) / 16,
     ]
     return np.column_stack(columns).astype(np.float32)
-
-
-def _first_of(values: NDArray[np.uint32], table: StepTable) -> NDArray[np.bool_]:
-    """True where a value appears for the first time in its lane."""
-    keys = values.astype(np.int64) + (table.lane << 33)
-    _, first = np.unique(keys, return_index=True)
-    mark = np.zeros(len(values), bool)
-    mark[first] = True
-    return mark

@@ -11,15 +11,16 @@ from whyflame.content.activity import ACTIVITIES
 from whyflame.content.features import RECORD_BYTES, decode_words
 from whyflame.segment.auto.cuts import expected_cuts
 from whyflame.segment.auto.gaps import describe_gaps
+from whyflame.segment.auto.gui import interaction_cuts
 from whyflame.segment.auto.nesting import nest
 from whyflame.segment.auto.table import read_steps
 from whyflame.segment.auto.topics import topic_cuts
-from whyflame.segment.auto.weights import load_heads
+from whyflame.segment.auto.weights import Head, load_heads
 from whyflame.segment.names import Namer, load_tables
 from whyflame.segment.segmenter import Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,7 +32,7 @@ __all__ = ["AutoSegmenter"]
 
 _BATCH_STEPS = 16_384
 _USUAL_GRANULARITY = 5.0
-_OUTER_SHARE = 1.1
+_OUTER_SHARE = 1.05
 _INNER_SHARE = 0.5
 _INNER_MIN_STEPS = 9
 _MIN_PLAN_ITEMS = 2
@@ -42,12 +43,14 @@ class AutoSegmenter:
 
     Args:
         config: `granularity` scales how fine intervals are; `names_file` adds to the tables.
+        heads: Other weights than the shipped ones, for cross-validation.
     """
 
     name = "auto"
 
-    def __init__(self, config: SegmentConfig) -> None:
+    def __init__(self, config: SegmentConfig, heads: Mapping[str, Head] | None = None) -> None:
         self.namer = Namer(load_tables(config.names_file))
+        self._heads = heads
         self._scale = _USUAL_GRANULARITY / max(config.granularity, 1.0)
 
     def segment(self, lane: Lane) -> Sequence[Mark]:
@@ -72,8 +75,9 @@ class AutoSegmenter:
         if not len(table.lane):
             return [[] for _ in lanes]
         blocks = describe_gaps(table)
-        heads = load_heads()
-        outer, inner = heads["outer"].score(blocks), heads["inner"].score(blocks)
+        heads = self._heads or load_heads()
+        columns = blocks.columns()
+        outer, inner = (heads[name].score(blocks, columns) for name in ("outer", "inner"))
         marks = []
         for number, lane in enumerate(lanes):
             begin, end = table.starts[number], table.starts[number + 1]
@@ -96,6 +100,9 @@ class AutoSegmenter:
         items = _plan_cuts(lane) if table.plan[begin:end].any() else []
         levels = [cuts for cuts in (topics, items) if cuts]
         levels.append(tasks)
+        interactions = interaction_cuts(lane)
+        if interactions is not None:
+            return [*levels, interactions]
         stages = _stages(tasks, inner, _INNER_SHARE * self._scale)
         if stages:
             levels.append(stages)

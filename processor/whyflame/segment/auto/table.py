@@ -10,6 +10,7 @@ import numpy as np
 
 from whyflame.content.activity import CODES, activity_of_tool
 from whyflame.content.features import HAS_PLAN, RECORD_BYTES, VERSION
+from whyflame.segment.auto.roles import role_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +54,7 @@ class StepTable:
         starts: Row of each lane's first step, with the total as the last entry.
         model: Record of the model call; call: record of the first call that has one.
         activity: Of the first telling call, else reply, ask or none.
-        tool, agent: Hashes of the names.
+        tool, agent: Hashes of the names; role: what the agent's name says (`roles`).
         failed: The model call or any call failed.
         arguments, targets, result: Over all calls of the step.
         turn: Turn number; calls: how many calls.
@@ -65,6 +66,7 @@ class StepTable:
     activity: NDArray[np.uint8]
     tool: NDArray[np.uint32]
     agent: NDArray[np.uint32]
+    role: NDArray[np.int64]
     failed: NDArray[np.bool_]
     arguments: NDArray[np.uint64]
     targets: NDArray[np.uint32]
@@ -93,7 +95,7 @@ def _record(features: bytes | None) -> bytes:
 
 def read_steps(lanes: Sequence[Lane]) -> StepTable:
     """Arrays over all steps of all lanes."""
-    starts, models, agents, turns, failed, counts = [0], [], [], [], [], []
+    starts, models, agents, roles, turns, failed, counts = [0], [], [], [], [], [], []
     records: list[bytes] = []
     tools: list[int] = []
     promised: list[int] = []
@@ -102,6 +104,7 @@ def read_steps(lanes: Sequence[Lane]) -> StepTable:
         for step in lane.steps:
             models.append(_record(step.features))
             agents.append(_hash(step.agent))
+            roles.append(role_of(step.agent))
             turns.append(step.turn)
             bad, calls = step.failed, step.calls
             for call in calls:
@@ -123,6 +126,7 @@ def read_steps(lanes: Sequence[Lane]) -> StepTable:
         activity=np.zeros(row, np.uint8),
         tool=np.zeros(row, np.uint32),
         agent=np.asarray(agents, np.uint32),
+        role=np.asarray(roles, np.int64),
         failed=np.asarray(failed, np.bool_),
         arguments=np.zeros((row, 4), np.uint64),
         targets=np.zeros((row, 4), np.uint32),

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whyflame.segment.auto.bags import unpack
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -41,7 +43,7 @@ def topic_cuts(text: NDArray[np.uint64], arguments: NDArray[np.uint64]) -> list[
 
 def _similarity(text: NDArray[np.uint64], arguments: NDArray[np.uint64]) -> NDArray[np.float32]:
     """Cosine between the windows before and from each step."""
-    bags = np.concatenate([_unpack(text), _unpack(arguments)], axis=1)
+    bags = np.concatenate([unpack(text), unpack(arguments)], axis=1)
     steps = len(bags)
     share = bags.mean(axis=0, dtype=np.float64)
     weight = np.log((1 + steps) / (1 + share * steps)).astype(np.float32)
@@ -54,11 +56,6 @@ def _similarity(text: NDArray[np.uint64], arguments: NDArray[np.uint64]) -> NDAr
     similarity = np.einsum("ij,ij->i", left, right) / np.maximum(norm, 1e-9)
     similarity[0] = 1.0
     return np.asarray(similarity, np.float32)
-
-
-def _unpack(bags: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    rows = np.ascontiguousarray(bags.astype("<u8")).view(np.uint8).reshape(len(bags), -1)
-    return np.unpackbits(rows, axis=1)
 
 
 def _depths(similarity: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""The shipped boundary weights and how they score gaps."""
+"""The shipped boundary weights: a logistic model and boosted trees, averaged."""
 
 from __future__ import annotations
 
@@ -10,38 +10,52 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyflame.segment.auto.forest import Forest
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyflame.segment.auto.gaps import Blocks
 
-__all__ = ["Head", "load_heads"]
+__all__ = ["Head", "Logistic", "load_heads"]
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """Weights of the logistic model.
+
+    Attributes:
+        bias: Log odds of a boundary when nothing is known.
+        codes: Per categorical block, a weight per code.
+        numbers: Per numeric block, a weight per column.
+    """
+
+    bias: float
+    codes: dict[str, NDArray[np.float32]]
+    numbers: dict[str, NDArray[np.float32]]
+
+    def score(self, blocks: Blocks) -> NDArray[np.float32]:
+        """Log odds of a boundary before each step."""
+        rows = len(next(iter(blocks.numbers.values())))
+        total = np.full(rows, self.bias, np.float32)
+        for name, (codes, _) in blocks.codes.items():
+            total += self.codes[name][codes]
+        for name, values in blocks.numbers.items():
+            total += values @ self.numbers[name]
+        return total
 
 
 @dataclass(frozen=True)
 class Head:
-    """One logistic model over the gap features.
+    """What says how likely one kind of boundary is."""
 
-    Attributes:
-        bias: Log odds of a boundary when nothing is known.
-        tables: Per categorical block, a weight per code.
-        vectors: Per numeric block, a weight per column.
-    """
+    logistic: Logistic
+    forest: Forest
 
-    bias: float
-    tables: dict[str, NDArray[np.float32]]
-    vectors: dict[str, NDArray[np.float32]]
-
-    def score(self, blocks: Blocks) -> NDArray[np.float32]:
-        """Log odds of a boundary before each step."""
-        categories, numbers = blocks
-        rows = len(next(iter(numbers.values())))
-        total = np.full(rows, self.bias, np.float32)
-        for name, (codes, _) in categories.items():
-            total += self.tables[name][codes]
-        for name, values in numbers.items():
-            total += values @ self.vectors[name]
-        return total
+    def score(self, blocks: Blocks, columns: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Log odds before each step; `columns` are `blocks.columns()`."""
+        total = self.logistic.score(blocks) + self.forest.score(columns)
+        return np.asarray(total / 2, np.float32)
 
 
 @cache
@@ -52,11 +66,13 @@ def load_heads() -> dict[str, Head]:
 
 
 def _read_head(head: dict[str, Any]) -> Head:
-    return Head(
-        bias=head["bias"],
-        tables={name: _expand(values) for name, values in head["tables"].items()},
-        vectors={name: _expand(values) for name, values in head["vectors"].items()},
+    raw = head["logistic"]
+    logistic = Logistic(
+        bias=raw["bias"],
+        codes={name: _expand(values) for name, values in raw["codes"].items()},
+        numbers={name: _expand(values) for name, values in raw["numbers"].items()},
     )
+    return Head(logistic, Forest.from_json(head["forest"]))
 
 
 def _expand(packed: dict[str, Any]) -> NDArray[np.float32]:

@@ -20,6 +20,7 @@ DEFAULT_ROOT = "handle request"
 _EVIDENCE_STEPS = 4
 _TOPIC_STEPS = 16
 _MIN_WORD = 3
+_GENERAL_BONUS, _TOPIC_BONUS = 3.0, 2.0
 _ACTIVITY_VERBS = {
     "inspect": "inspect", "search": "find", "edit": "update", "create": "create", "test": "test",
     "install": "install", "build": "compile", "run": "run", "vcs": "deploy", "net": "gather",
@@ -79,9 +80,12 @@ class Namer:
             if verb and (not said_verb or said_verb in _WEAK):
                 said_verb = verb
         verb = said_verb or _ACTIVITY_VERBS[ACTIVITIES[activity]]
-        for word, bonus in topics.items():
-            if word in weights:
-                weights[word] *= bonus
+        general = self.tables.general
+        for word in weights:
+            if word in general:
+                weights[word] *= _GENERAL_BONUS
+            if word in topics:
+                weights[word] *= _TOPIC_BONUS
         ranked = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
         objects = [word for word, _ in ranked]
         return verb, objects or list(topics)[:1] or ["work"]
@@ -122,7 +126,7 @@ class Namer:
             english = self._english(word)
             for piece in english.split():
                 found = self.tables.verbs.get(piece)
-                if found is not None and not verb:
+                if found is not None and (not verb or verb in _WEAK):
                     verb = found
                 elif (used := self._object(piece)) and used not in objects:
                     objects.append(used)

@@ -22,11 +22,13 @@ class NameTables:
     Attributes:
         verbs: Word -> the verb names use.
         objects: Word -> the object word names use.
+        general: Object words that many runs share.
         stop: Words never used as objects.
     """
 
     verbs: dict[str, str]
     objects: dict[str, str]
+    general: frozenset[str]
     stop: frozenset[str]
 
     def is_verb(self, word: str) -> bool:
@@ -50,6 +52,7 @@ def load_tables(names_file: str = "") -> NameTables:
     return NameTables(
         verbs={**shipped.verbs, **_invert(added.get("verbs", {}), names_file)},
         objects={**shipped.objects, **_invert(added.get("objects", {}), names_file)},
+        general=shipped.general | frozenset(map(str, added.get("objects", {}))),
         stop=shipped.stop | frozenset(map(str, added.get("stop", []))),
     )
 
@@ -62,6 +65,7 @@ def _shipped() -> NameTables:
     return NameTables(
         verbs=_invert(verbs, "verbs.yaml"),
         objects=_invert(objects["aliases"], "objects.yaml"),
+        general=frozenset(str(word) for word in objects["general"]),
         stop=frozenset(str(word) for word in objects["stop"]),
     )
 

@@ -1,0 +1,159 @@
+"""Held-out scores of `auto` on the public data.
+
+    python bench/segmentation/evaluate.py --bench ../shared/bench
+
+Five folds by task (equal tasks of different sources share a fold): weights are fitted on four
+folds and score the fifth. Two-level, leave-one-source-out and OSWorld-Human rows beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dataset import FOLDS, MARKED, Row, read_rows
+from train import LABELS, Design, build_design, fit_head
+
+from whyflame.config import SegmentConfig
+from whyflame.segment.auto.segmenter import AutoSegmenter
+from whyflame.segment.scoring import Tally, bootstrap, summarize, tally
+from whyflame.segment.trajectories import lane_of, read_trajectories
+
+if TYPE_CHECKING:
+    from whyflame.segment.auto.weights import Head
+    from whyflame.segment.segmenter import Mark
+
+
+def partition_of(marks: list[Mark], steps: int, depth: int | None) -> list[int]:
+    groups: list[int] = []
+    last: tuple[str, ...] | None = None
+    number = -1
+    at = {mark.step: mark.path[:depth] for mark in marks}
+    for step in range(steps):
+        if step in at and at[step] != last:
+            last, number = at[step], number + 1
+        groups.append(number)
+    return groups
+
+
+def fit_heads(rows: list[Row], text: Design, blank: Design, allowed: np.ndarray) -> dict[str, Head]:
+    return {name: fit_head(rows, text, blank, keys, allowed) for name, keys in LABELS.items()}
+
+
+def allowed_steps(rows: list[Row], keep: Any) -> np.ndarray:
+    return np.concatenate([np.full(len(row.lane.steps), bool(keep(row))) for row in rows])
+
+
+class Predictions:
+    """Marks of every row, with and without text, each from weights that never saw its task."""
+
+    def __init__(self, rows: list[Row], group: Any, groups: list[Any], config: SegmentConfig):
+        text = build_design([row.lane for row in rows])
+        blank = build_design([row.blank for row in rows])
+        self.rows = rows
+        self.text: dict[int, list[Mark]] = {}
+        self.blank: dict[int, list[Mark]] = {}
+        self.heads: dict[Any, dict[str, Head]] = {}
+        for held_out in groups:
+            allowed = allowed_steps(rows, lambda row, g=held_out: group(row) != g)
+            heads = self.heads[held_out] = fit_heads(rows, text, blank, allowed)
+            segmenter = AutoSegmenter(config, heads)
+            picked = [i for i, row in enumerate(rows) if group(row) == held_out]
+            for i, marks in zip(
+                picked, segmenter.segment_many([rows[i].lane for i in picked]), strict=True
+            ):
+                self.text[i] = marks
+            for i, marks in zip(
+                picked, segmenter.segment_many([rows[i].blank for i in picked]), strict=True
+            ):
+                self.blank[i] = marks
+
+    def tallies(self, source: str, key: str, depth: int | None, *, blank: bool) -> list[Tally]:
+        found = self.blank if blank else self.text
+        return [
+            tally(partition_of(found[i], len(row.lane.steps), depth), getattr(row, key))
+            for i, row in enumerate(self.rows)
+            if row.source == source and getattr(row, key) is not None and i in found
+        ]
+
+
+def line(name: str, tallies: list[Tally], *, intervals: bool = False) -> str:
+    s = summarize(tallies)
+    text = (
+        f"{name:52s} {s['b3_precision']:.3f} {s['b3_recall']:.3f} {s['b3_f1']:.3f} | "
+        f"{s['boundary_f1']:.3f} | {s['groups_predicted']:.0f}/{s['groups_annotated']:.0f}"
+    )
+    if intervals:
+        low, high = bootstrap(tallies, lambda r: r["b3_f1"])
+        low2, high2 = bootstrap(tallies, lambda r: r["boundary_f1"])
+        text += f" | {low:.3f}-{high:.3f} {low2:.3f}-{high2:.3f}"
+    return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--granularity", type=float, default=5.0)
+    parser.add_argument("--intervals", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    config = SegmentConfig(granularity=options.granularity)
+    rows = read_rows(options.bench)
+    folds = Predictions(rows, lambda row: row.fold, list(range(FOLDS)), config)
+    show = lambda name, t: print(line(name, t, intervals=options.intervals))  # noqa: E731
+    for blank in (False, True):
+        tag = " blank" if blank else ""
+        show(
+            f"claude_code_todo silver, innermost{tag}",
+            folds.tallies("claude_code_todo", "silver", None, blank=blank),
+        )
+        show(
+            f"claude_code_todo silver, depth 2{tag}",
+            folds.tallies("claude_code_todo", "silver", 2, blank=blank),
+        )
+        for source in MARKED:
+            show(f"{source} marks, depth 2{tag}", folds.tallies(source, "outer", 2, blank=blank))
+        for source in MARKED:
+            show(
+                f"{source} marks, innermost{tag}", folds.tallies(source, "inner", None, blank=blank)
+            )
+    if options.quick:
+        return
+    text = build_design([row.lane for row in rows])
+    blank_design = build_design([row.blank for row in rows])
+    everything = fit_heads(rows, text, blank_design, allowed_steps(rows, lambda _: True))
+    unseen(options.bench, AutoSegmenter(config, everything), show)
+    others = Predictions(rows, lambda row: row.source, list(MARKED), config)
+    for source in MARKED:
+        show(f"{source} left out, depth 2", others.tallies(source, "outer", 2, blank=False))
+    show(
+        "claude_code_todo left out, silver",
+        others.tallies("claude_code_todo", "silver", None, blank=False),
+    )
+
+
+def unseen(bench: Path, segmenter: AutoSegmenter, show: Any) -> None:
+    """Sets that no weight was fitted on."""
+    for source, key, depth in (
+        ("osworld_human", "partition", None),
+        ("osworld_human", "partition", 2),
+        ("stitched_two_level", "outer", 2),
+        ("stitched_two_level", "partition", None),
+        ("llm_agents_study", "coarse", None),
+    ):
+        records = list(read_trajectories(bench / "trajectories" / f"{source}.jsonl.gz"))
+        marks = segmenter.segment_many([lane_of(record) for record in records])
+        tallies = []
+        for record, found in zip(records, marks, strict=True):
+            gold = record["gold"][key]
+            gold = gold["partition"] if isinstance(gold, dict) else gold
+            if source == "osworld_human" and not record.get("canonical"):
+                continue
+            tallies.append(tally(partition_of(found, len(gold), depth), gold))
+        show(f"{source} {key} (depth {depth or 'innermost'})", tallies)
+
+
+if __name__ == "__main__":
+    main()
