@@ -10,6 +10,7 @@ generation.
 
 from __future__ import annotations
 
+import itertools
 import resource
 import statistics
 import sys
@@ -54,7 +55,7 @@ def run(connection, store, query) -> dict[str, tuple[float, float]]:
     mark("encode")
     packed = pprof.gzip_bytes(message, 1)
     mark("gzip")
-    spans = zip(marks, marks[1:], strict=False)
+    spans = itertools.pairwise(marks)
     times = {
         name: (after[0] - before[0], after[1] - before[1])
         for name, (before, after) in zip(names, spans, strict=True)
