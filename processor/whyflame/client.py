@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from opentelemetry.context import Context
     from opentelemetry.sdk.trace import Span
+    from opentelemetry.sdk.trace.export import SpanExporter
 
 __all__ = ["SessionProcessor", "session", "start"]
 
@@ -141,7 +142,7 @@ def _active(parent_context: Context | None) -> tuple[tuple[str, str], ...]:
     return ()
 
 
-def _exporter(endpoint: str | None) -> object:
+def _exporter(endpoint: str | None) -> SpanExporter:
     try:
         from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
     except ImportError as error:

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from whyflame.serve.questions import ProfileRequest
 
     encoding = args.format or format_of(args.output)
-    labels = FILE_LABELS if encoding == "pprof" else ()
+    labels: tuple[str, ...] = FILE_LABELS if encoding == "pprof" else ()
     stack = split_fields(args.stack)
     if args.labels is not None:
         labels = split_fields(args.labels)
