@@ -23,13 +23,13 @@ BATCH_SPANS = 20_000
 
 
 def import_captures(
-    data_dir: Path, config: Config, captures: Iterable[tuple[str, bytes]]
+    data_dir: Path, config: Config, captures: Iterable[tuple[str, bytes]], tenant: str = ""
 ) -> dict[str, int]:
     """Read OTLP requests into the store and settle everything.
 
     Args:
         data_dir: Made when absent. config: The whole configuration.
-        captures: (signal, protobuf bytes) of each request.
+        captures: (signal, protobuf bytes) of each request. tenant: Whose they are.
 
     Returns:
         Counts of `requests`, spans `stored` and spans `repeated`.
@@ -41,7 +41,7 @@ def import_captures(
         read = Read()
         for signal, body in captures:
             pipeline.reader.read(
-                Signal[signal.upper()], body, tenant="", received_ns=now_ns(), into=read
+                Signal[signal.upper()], body, tenant=tenant, received_ns=now_ns(), into=read
             )
             done["requests"] += 1
             if len(read.spans) >= BATCH_SPANS:
@@ -62,19 +62,23 @@ def _store(pipeline: Pipeline, read: Read, done: dict[str, int]) -> None:
 
 
 def segment_now(
-    data_dir: Path, config: Config, session: str | None, segmenter: str | None
+    data_dir: Path, config: Config, session: str | None, segmenter: str | None, tenant: str = ""
 ) -> dict[str, int]:
     """`whyflame segment` on a store that is not in use."""
     pipeline = build_pipeline(data_dir, config, exports=False)
     try:
         pipeline.indexer.drain()
-        return segment_in(pipeline, config, session, segmenter)
+        return segment_in(pipeline, config, session, segmenter, tenant)
     finally:
         pipeline.store.close()
 
 
 def segment_in(
-    pipeline: Pipeline, config: Config, session: str | None, segmenter: str | None
+    pipeline: Pipeline,
+    config: Config,
+    session: str | None,
+    segmenter: str | None,
+    tenant: str = "",
 ) -> dict[str, int]:
     """Settle all that waits; settle again what was asked for by session or segmenter.
 
@@ -82,6 +86,7 @@ def segment_in(
         pipeline: The stages. config: The whole configuration.
         session: Only this session is done again.
         segmenter: Instead of the configured one, for what is done again.
+        tenant: Whose sessions are done again; what waits is settled for all.
 
     Raises:
         NothingMatched: No such session. ConfigError: No such segmenter.
@@ -94,7 +99,7 @@ def segment_in(
         chosen = load_segmenter(config.segment, segmenter)
         job = job.with_segment(StoredSegments(pipeline.store, chosen))
     traces = operations = 0
-    keys = pipeline.unsettled.traces_of(session)
+    keys = pipeline.unsettled.traces_of(session, tenant)
     if not keys:
         raise NothingMatched(f"no session {session!r}; `whyflame sessions` lists them")
     for group in pipeline.unsettled.groups(keys):

@@ -19,6 +19,7 @@ from whyflame.config import parse_address
 from whyflame.errors import WhyflameError
 from whyflame.journal import JournalWriter, Signal
 from whyflame.serve.api import Actions, build_api
+from whyflame.serve.pyroscope import pyroscope_routes
 from whyflame.serve.store_questions import StoreQuestions
 from whyflame.store.coverage import EVERYTHING, coverage
 
@@ -104,12 +105,12 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
     )
     actions = Actions(
         is_ready=lambda: state.receivers_ready and not state.stopping.is_set(),
-        ingest=lambda name, body: writer.append(
-            body, signal=Signal[name.upper()], received_ns=now_ns()
+        ingest=lambda name, body, tenant: writer.append(
+            body, signal=Signal[name.upper()], received_ns=now_ns(), tenant=tenant
         ),
-        segment=lambda session, name: _segment_now(pipeline, config, state, session, name),
+        segment=lambda *asked: _segment_now(pipeline, config, state, asked),
     )
-    app = build_api(questions, actions, metrics_dir, config.http.auth.bearer_tokens_file)
+    app = build_api(questions, actions, metrics_dir, config.http)
     for thread in threads:
         thread.start()
     host, port = listener.getsockname()[:2]
@@ -170,10 +171,10 @@ def _sweep(pipeline: Pipeline, state: _State) -> None:
 
 
 def _segment_now(
-    pipeline: Pipeline, config: Config, state: _State, session: str | None, segmenter: str | None
+    pipeline: Pipeline, config: Config, state: _State, asked: tuple[str | None, str | None, str]
 ) -> dict[str, int]:
     with state.settling:
-        return segment_in(pipeline, config, session, segmenter)
+        return segment_in(pipeline, config, *asked)
 
 
 def _listen_to_supervisor(pipe: Connection, state: _State) -> None:

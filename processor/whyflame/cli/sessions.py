@@ -65,7 +65,7 @@ def run_list(args: argparse.Namespace) -> int:
 def run_one(args: argparse.Namespace) -> int:
     """Show one session."""
     with questions(args) as asked:
-        answer = asked.session(args.session)
+        answer = asked.session(args.session, args.tenant)
     if args.format == "json":
         print(json.dumps(answer, indent=2, ensure_ascii=False))
         return 0

@@ -28,6 +28,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         "--url", metavar="URL", help=f"a running server (default {DEFAULT_URL} without --data-dir)"
     )
     group.add_argument("--token-file", metavar="F", help="file with the server's bearer token")
+    group.add_argument("--tenant", metavar="T", default="", help="whose data; none by default")
     group.add_argument("--config", metavar="F", help="configuration, for own views and fields")
 
 
@@ -83,7 +84,7 @@ def chosen_filter(args: argparse.Namespace) -> Filter:
     """The filter that --where, --since and --until describe."""
     from whyflame.serve.questions import Filter
 
-    return Filter(where=tuple(args.where), since=args.since, until=args.until)
+    return Filter(tuple(args.where), args.since, args.until, tenant=args.tenant)
 
 
 def split_fields(text: str) -> tuple[str, ...]:
@@ -97,4 +98,4 @@ def remote(args: argparse.Namespace) -> RemoteQuestions:
     from whyflame.serve.remote import RemoteQuestions
 
     token = read_secret(args.token_file) if args.token_file else None
-    return RemoteQuestions(args.url or DEFAULT_URL, token)
+    return RemoteQuestions(args.url or DEFAULT_URL, token, args.tenant)

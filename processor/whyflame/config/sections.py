@@ -46,12 +46,18 @@ class TlsConfig:
 
 @dataclass(frozen=True, slots=True)
 class AuthConfig:
-    """Bearer tokens; an empty file name means no authentication."""
+    """Bearer tokens and tenants; an empty file name means no authentication."""
 
     bearer_tokens_file: str = setting(
         "",
-        "file with one token (or sha256:<hex> of one) a line; any of them is accepted",
+        "file with one token (or sha256:<hex> of one) a line, and behind a blank the tenant of "
+        "its bearer; any of them is accepted",
         "secret_file",
+    )
+    tenant_header: str = setting(
+        "",
+        "header that names the tenant, for example X-Scope-OrgID, set by a proxy you trust; empty: "
+        "none is looked at",
     )
 
 
@@ -87,6 +93,11 @@ class HttpConfig:
     listen: str = setting("127.0.0.1:4319", "host:port", "address")
     tls: TlsConfig = section(TlsConfig, "TLS of this port")
     auth: AuthConfig = section(AuthConfig, "who may read")
+    forget: AuthConfig = section(AuthConfig, "who may forget; as `auth` when empty")
+    trace_links: dict[str, str] = setting(
+        {},
+        "links from operations to other tools, name: address with {trace_id}, {span_id}, {session}",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["DeadLetters"]
 
 _LOG = logging.getLogger(__name__)
+TENANT_FOLDER = "tenant="
 MAX_FILES = 1000
 MAX_BYTES = 256 << 20
 
 
 class DeadLetters:
-    """A directory of request bodies, named by reason, signal and content hash.
+    """A directory of request bodies, named by reason, signal and content hash, one a tenant.
 
     The same request dead-lettered again (a replay after a crash) makes the same file. When the
     bounds are reached, further bodies are dropped; they stay counted.
@@ -36,14 +37,29 @@ class DeadLetters:
         self._max_files = max_files
         self._max_bytes = max_bytes
 
+    def directory_of(self, tenant: str) -> Path:
+        """Where bodies of a tenant lie."""
+        return self._directory / f"{TENANT_FOLDER}{tenant}" if tenant else self._directory
+
+    def forget(self, tenant: str) -> int:
+        """Delete all bodies of a tenant, since nobody can tell whose they are; returns how many."""
+        directory = self.directory_of(tenant)
+        files = (
+            [file for file in directory.iterdir() if file.is_file()] if directory.is_dir() else []
+        )
+        for file in files:
+            file.unlink()
+        return len(files)
+
     def keep(self, signal: Signal, payload: bytes, tenant: str, reason: str) -> None:
         """Write one body, unless the directory is full."""
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        directory = self.directory_of(tenant)
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         digest = hashlib.sha256(tenant.encode() + b"\0" + payload).hexdigest()[:32]
-        path = self._directory / f"{reason}.{signal.label}.{digest}.binpb"
+        path = directory / f"{reason}.{signal.label}.{digest}.binpb"
         if path.exists():
             return
-        files = list(self._directory.iterdir())
+        files = [file for file in self._directory.rglob("*") if file.is_file()]
         used = sum(file.stat().st_size for file in files)
         if len(files) >= self._max_files or used + len(payload) > self._max_bytes:
             _LOG.warning("dead-letter directory is full; a request (%s) is dropped", reason)

@@ -41,7 +41,7 @@ class Read:
     """What came out of some requests, on its way into one transaction."""
 
     spans: list[Span] = field(default_factory=list)
-    counters: Counter[tuple[str, str]] = field(default_factory=Counter)
+    counters: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
 
 class SpanReader:
@@ -64,7 +64,7 @@ class SpanReader:
     ) -> None:
         """Add the spans of one request; an unreadable one is kept aside and counted."""
         if signal is Signal.METRICS:
-            into.counters["metric_requests", "accepted"] += 1
+            into.counters[tenant, "metric_requests", "accepted"] += 1
             return
         dialects = self._dialects
         read = dialects.read_traces if signal is Signal.TRACES else dialects.read_logs
@@ -73,7 +73,7 @@ class SpanReader:
         except PermanentError as error:
             self._dead_letters.keep(signal, payload, tenant, error.reason)
             telemetry.DEAD_LETTERS.add(1, error.reason)
-            into.counters["dead_letters", error.reason] += 1
+            into.counters[tenant, "dead_letters", error.reason] += 1
             return
         for span in spans:
             self._finish(span)

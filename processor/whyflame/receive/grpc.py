@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whyflame.config import OtlpConfig
-    from whyflame.config.tokens import BearerTokens
+    from whyflame.config.callers import Callers
     from whyflame.receive.intake import Intake
     from whyflame.receive.status import Answer
 
@@ -43,21 +43,22 @@ class GrpcServer:
     Args:
         config: The block `otlp`.
         intake: Where requests go.
-        tokens: Who may send.
+        callers: Who may send, and for which tenant.
     """
 
-    def __init__(self, config: OtlpConfig, intake: Intake, tokens: BearerTokens) -> None:
+    def __init__(self, config: OtlpConfig, intake: Intake, callers: Callers) -> None:
         self._address = config.grpc
         self._tls = config.tls
         self._health = Health(tuple(_SERVICES))
         self._server = grpc.server(
             ThreadPoolExecutor(_WORKERS, thread_name_prefix="otlp-grpc"),
-            interceptors=[_Gate(intake, tokens)],
+            interceptors=[_Gate(intake, callers)],
             options=_options(config),
         )
         exports = tuple(
             grpc.method_handlers_generic_handler(
-                service, {"Export": grpc.unary_unary_rpc_method_handler(_export(intake, signal))}
+                service,
+                {"Export": grpc.unary_unary_rpc_method_handler(_export(intake, callers, signal))},
             )
             for service, signal in _SERVICES.items()
         )
@@ -108,12 +109,15 @@ def _options(config: OtlpConfig) -> list[tuple[str, Any]]:
     ]
 
 
-def _export(intake: Intake, signal: Signal) -> Callable[[bytes, grpc.ServicerContext], bytes]:
+def _export(
+    intake: Intake, callers: Callers, signal: Signal
+) -> Callable[[bytes, grpc.ServicerContext], bytes]:
     def export(body: bytes, context: grpc.ServicerContext) -> bytes:
         try:
             with intake.inflight.hold() as held:
                 held.add(len(body))
-                intake.accept("grpc", signal, Encoding.PROTOBUF, body)
+                tenant = _identify(callers, context.invocation_metadata())
+                intake.accept("grpc", signal, Encoding.PROTOBUF, body, tenant)
         except Exception as error:  # noqa: BLE001 - every error must become an answer
             _abort(context, intake.refuse("grpc", signal, error))
         return _SUCCESS
@@ -124,9 +128,9 @@ def _export(intake: Intake, signal: Signal) -> Callable[[bytes, grpc.ServicerCon
 class _Gate(grpc.ServerInterceptor):  # type: ignore[misc,unused-ignore]
     """Turns senders away before their message is read: not authenticated, or no room now."""
 
-    def __init__(self, intake: Intake, tokens: BearerTokens) -> None:
+    def __init__(self, intake: Intake, callers: Callers) -> None:
         self._intake = intake
-        self._tokens = tokens
+        self._callers = callers
 
     def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         """Decide by method and metadata alone."""
@@ -135,18 +139,21 @@ class _Gate(grpc.ServerInterceptor):  # type: ignore[misc,unused-ignore]
         if signal is None:
             return continuation(handler_call_details)
         try:
-            self._tokens.demand(_authorization(handler_call_details))
+            _identify(self._callers, handler_call_details.invocation_metadata)
             self._intake.check_open()
         except Exception as error:  # noqa: BLE001 - every error must become an answer
             return _denial(self._intake.refuse("grpc", signal, error))
         return continuation(handler_call_details)
 
 
-def _authorization(details: Any) -> str | None:
-    for key, value in details.invocation_metadata:
-        if key == "authorization":
-            return value if isinstance(value, str) else None
-    return None
+def _identify(callers: Callers, metadata: Any) -> str:
+    """The tenant of a call. Raises PermanentError."""
+    found: dict[str, str] = {}
+    for key, value in metadata:
+        if isinstance(value, str):
+            # A header given twice is no valid tenant: nobody can slip one past a proxy's own.
+            found[key] = f"{found[key]},{value}" if key in found else value
+    return callers.identify(found.get("authorization"), found.get(callers.header))
 
 
 def _denial(answer: Answer) -> grpc.RpcMethodHandler[Any, Any]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from whyflame.config import OtlpConfig
-    from whyflame.config.tokens import BearerTokens
+    from whyflame.config.callers import Callers
     from whyflame.receive.intake import Intake
     from whyflame.receive.limits import Reservation
     from whyflame.receive.status import Answer
@@ -47,7 +47,7 @@ class _Endpoint:
 
     signal: Signal
     intake: Intake
-    tokens: BearerTokens
+    callers: Callers
     max_bytes: int
 
     async def __call__(self, request: Request) -> Response:
@@ -55,10 +55,10 @@ class _Endpoint:
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         encoding = _ENCODINGS.get(media_type, Encoding.PROTOBUF)
         try:
-            self._check_head(request, media_type)
+            tenant = self._check_head(request, media_type)
             with self.intake.inflight.hold() as held:
                 body = await self._read_body(request, held)
-                await run_in_threadpool(self._take, request, encoding, body, held)
+                await run_in_threadpool(self._take, request, encoding, body, held, tenant)
         except ClientDisconnect:
             return Response(status_code=400)
         except Exception as error:  # noqa: BLE001 - every error must become an answer
@@ -67,8 +67,12 @@ class _Endpoint:
             return _refusal(answer, media_type)
         return Response(_SUCCESS[encoding], media_type=media_type)
 
-    def _check_head(self, request: Request, media_type: str) -> None:
-        self.tokens.demand(request.headers.get("authorization"))
+    def _check_head(self, request: Request, media_type: str) -> str:
+        """The tenant. Raises PermanentError for what need not be read."""
+        headers = request.headers
+        # A header given twice is no valid tenant: nobody can slip one past a proxy's own.
+        named = ",".join(headers.getlist(self.callers.header)) if self.callers.header else None
+        tenant = self.callers.identify(headers.get("authorization"), named)
         if media_type not in _ENCODINGS:
             known = ", ".join(sorted(_ENCODINGS))
             raise PermanentError(f"unsupported content type, send one of {known}", "media_type")
@@ -81,6 +85,7 @@ class _Endpoint:
         if declared.isdecimal() and int(declared) > self.max_bytes:
             raise too_large(self.max_bytes)
         self.intake.check_open()
+        return tenant
 
     async def _read_body(self, request: Request, held: Reservation) -> bytes:
         pieces: list[bytes] = []
@@ -95,18 +100,20 @@ class _Endpoint:
             raise PermanentError("the body did not arrive in time", "timeout") from error
         return b"".join(pieces)
 
-    def _take(self, request: Request, encoding: Encoding, body: bytes, held: Reservation) -> None:
+    def _take(
+        self, request: Request, encoding: Encoding, body: bytes, held: Reservation, tenant: str
+    ) -> None:
         if _compression(request):
             body = inflate(body, self.max_bytes)
             held.add(len(body))
-        self.intake.accept("http", self.signal, encoding, body)
+        self.intake.accept("http", self.signal, encoding, body, tenant)
 
 
-def build_app(config: OtlpConfig, intake: Intake, tokens: BearerTokens) -> Starlette:
+def build_app(config: OtlpConfig, intake: Intake, callers: Callers) -> Starlette:
     """The ASGI application of the OTLP/HTTP port."""
 
     def route(signal: Signal) -> Route:
-        endpoint = _Endpoint(signal, intake, tokens, config.max_request_bytes)
+        endpoint = _Endpoint(signal, intake, callers, config.max_request_bytes)
 
         async def post(request: Request) -> Response:
             return await endpoint(request)

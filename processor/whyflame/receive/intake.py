@@ -44,7 +44,9 @@ class Intake:
         self.inflight.check()
         self.pending.admit(0)
 
-    def accept(self, transport: str, signal: Signal, encoding: Encoding, body: bytes) -> None:
+    def accept(
+        self, transport: str, signal: Signal, encoding: Encoding, body: bytes, tenant: str
+    ) -> None:
         """Make a request durable.
 
         Raises:
@@ -55,7 +57,9 @@ class Intake:
         checked = check(signal, encoding, body)
         if checked.payload:  # an empty request is a success with nothing to keep
             self.pending.admit(len(checked.payload))
-            self.writer.append(checked.payload, signal=signal, received_ns=time.time_ns())
+            self.writer.append(
+                checked.payload, signal=signal, received_ns=time.time_ns(), tenant=tenant
+            )
         labels = (transport, signal.label)
         telemetry.RECEIVER_ACCEPTED_REQUESTS.add(1, *labels)
         telemetry.RECEIVER_ACCEPTED_ITEMS.add(checked.items, *labels)

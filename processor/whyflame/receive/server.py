@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whyflame.config import parse_address
-from whyflame.config.tokens import BearerTokens
+from whyflame.config.callers import Callers
 from whyflame.journal import JournalWriter, PendingLimit
 from whyflame.receive.grpc import GrpcServer
 from whyflame.receive.http import HttpServer, build_app
@@ -51,7 +51,7 @@ class Receiver:
 
     def __init__(self, config: Config, journal_dir: Path, stream: str) -> None:
         otlp = config.otlp
-        tokens = BearerTokens(otlp.auth.bearer_tokens_file)
+        callers = Callers(otlp.auth)
         self._writer = JournalWriter(
             journal_dir,
             stream,
@@ -64,8 +64,8 @@ class Receiver:
             InflightBytes(otlp.max_inflight_bytes),
         )
         self._config = otlp
-        self._grpc = GrpcServer(otlp, self._intake, tokens)
-        self._http = HttpServer(otlp, build_app(otlp, self._intake, tokens), _GRACE_SECONDS)
+        self._grpc = GrpcServer(otlp, self._intake, callers)
+        self._http = HttpServer(otlp, build_app(otlp, self._intake, callers), _GRACE_SECONDS)
 
     def start(self) -> Addresses:
         """Listen on both ports."""

@@ -52,6 +52,7 @@ class Answer:
 _PERMANENT = {
     "too_large": (Code.RESOURCE_EXHAUSTED, 413),
     "unauthenticated": (Code.UNAUTHENTICATED, 401),
+    "tenant": (Code.UNAUTHENTICATED, 401),
     "media_type": (Code.INVALID_ARGUMENT, 415),
     "content_encoding": (Code.INVALID_ARGUMENT, 415),
     "timeout": (Code.UNAVAILABLE, 408),

@@ -24,13 +24,16 @@ class RemoteQuestions:
     Args:
         url: Base URL, for example http://127.0.0.1:4319.
         token: Bearer token, when the server asks for one.
+        tenant: Sent as X-Scope-OrgID, for servers that take tenants from it.
     """
 
-    def __init__(self, url: str, token: str | None = None) -> None:
+    def __init__(self, url: str, token: str | None = None, tenant: str = "") -> None:
         if urllib.parse.urlsplit(url).scheme not in {"http", "https"}:
             raise UsageError(f"--url {url}: not an http or https address")
         self._url = url.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        if tenant:
+            self._headers["X-Scope-OrgID"] = tenant
 
     def totals(self, by: tuple[str, ...], chosen: Filter) -> dict[str, Any]:
         """See `Questions`."""
@@ -69,11 +72,11 @@ class RemoteQuestions:
         return self._json("/api/v1/sessions", [("limit", str(limit)), *_filter(chosen)])
 
     def session(self, session: str, tenant: str = "") -> dict[str, Any]:  # noqa: ARG002
-        """See `Questions`; the tenant comes from the token."""
+        """See `Questions`; the tenant comes from the token or header."""
         return self._json(f"/api/v1/sessions/{urllib.parse.quote(session, safe='')}", [])
 
-    def status(self) -> dict[str, Any]:
-        """See `Questions`."""
+    def status(self, tenant: str = "") -> dict[str, Any]:  # noqa: ARG002
+        """See `Questions`; the tenant comes from the token or header."""
         return self._json("/api/v1/status", [])
 
     def ingest(self, signal: str, body: bytes) -> None:

@@ -21,12 +21,12 @@ EVERYTHING = Fragment("")
 """The filter that excludes nothing, tenants included; for metrics."""
 
 
-def coverage(store: Store, condition: Fragment) -> dict[str, Any]:
+def coverage(store: Store, condition: Fragment, tenant: str | None = None) -> dict[str, Any]:
     """What the totals rest on: dialects, merged views, what was not reported.
 
     Args:
         store: The open store.
-        condition: SQL over `settled_now`, as for `totals`.
+        condition: SQL over `settled_now`, as for `totals`. tenant: Whose counters; None for all.
     """
     cursor = store.cursor()
 
@@ -80,7 +80,7 @@ def coverage(store: Store, condition: Fragment) -> dict[str, Any]:
                 "GROUP BY ALL ORDER BY 2 DESC, 1"
             )
         ),
-        "counters": _counters(cursor),
+        "counters": _counters(cursor, tenant),
     }
 
 
@@ -97,11 +97,13 @@ def _reasons(
     }
 
 
-def _counters(cursor: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
+def _counters(cursor: duckdb.DuckDBPyConnection, tenant: str | None) -> dict[str, dict[str, int]]:
     """What never became a row: rejected requests, dropped spans, unknown scopes."""
     found: dict[str, dict[str, int]] = {}
     for name, label, amount in cursor.execute(
-        "SELECT name, label, sum(amount)::BIGINT FROM counters GROUP BY ALL ORDER BY ALL"
+        "SELECT name, label, sum(amount)::BIGINT FROM counters WHERE ? IS NULL OR tenant = ? "
+        "GROUP BY ALL ORDER BY ALL",
+        [tenant, tenant],
     ).fetchall():
         found.setdefault(name, {})[label] = amount
     return found

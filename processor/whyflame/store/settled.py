@@ -82,13 +82,15 @@ class SettledWriter:
     def _drop(self, keys: list[int]) -> int:
         if not keys:
             return 0
-        row = self._cursor.execute(
-            "DELETE FROM spans WHERE trace_key IN (SELECT unnest(?::BIGINT[]))", [keys]
-        ).fetchone()
-        count = int(row[0]) if row else 0
-        if count:
-            append(self._cursor, "counters", [("dropped_spans", NOT_AGENT_WORK, count)])
-        return count
+        among = "FROM spans WHERE trace_key IN (SELECT unnest(?::BIGINT[]))"
+        counts = self._cursor.execute(
+            f"SELECT tenant, count(*) {among} GROUP BY tenant ORDER BY tenant", [keys]
+        ).fetchall()
+        if counts:
+            self._cursor.execute(f"DELETE {among}", [keys])
+        rows = [("dropped_spans", NOT_AGENT_WORK, count, tenant) for tenant, count in counts]
+        append(self._cursor, "counters", rows)
+        return sum(count for _, count in counts)
 
     def _row(self, op: Operation, generation: int) -> tuple[Any, ...]:
         code = self._store.strings.code

@@ -88,21 +88,25 @@ class SpanWriter:
         self,
         spans: Sequence[Span],
         positions: Mapping[str, tuple[int, int]],
-        counters: Mapping[tuple[str, str], int],
+        counters: Mapping[tuple[str, str, str], int],
     ) -> AppendResult:
         """Store spans, journal positions and counters, all or nothing.
 
         Args:
             spans: As read by the dialects; their keys are assigned here.
             positions: Stream -> (segment, byte offset) reached with these spans.
-            counters: (name, label) -> amount to add to the coverage counters.
+            counters: (tenant, name, label) -> amount to add to the coverage counters.
         """
         keys = (self._next_span, self._next_trace)
         undo: list[tuple[str, bytes]] = []
         try:
             with transaction(self._cursor):
                 result = self._append(spans, undo)
-                append(self._cursor, "counters", [(n, lb, a) for (n, lb), a in counters.items()])
+                append(
+                    self._cursor,
+                    "counters",
+                    [(name, label, n, owner) for (owner, name, label), n in counters.items()],
+                )
                 self._write_positions(positions)
         except BaseException:
             # What the window learned is not in the store: forget the touched traces.

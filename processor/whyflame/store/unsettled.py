@@ -118,17 +118,18 @@ class Unsettled:
             groups.join(trace_key, other)
         return groups.lists()
 
-    def traces_of(self, session: str | None) -> list[int]:
-        """Keys of all traces, or of those that settled into one session."""
+    def traces_of(self, session: str | None, tenant: str = "") -> list[int]:
+        """Keys of all traces of a tenant, or of those that settled into one session."""
         if session is None:
             rows = self._cursor.execute(
-                "SELECT DISTINCT trace_key FROM spans ORDER BY 1"
+                "SELECT DISTINCT trace_key FROM spans WHERE tenant = ? ORDER BY 1", [tenant]
             ).fetchall()
         else:
             rows = self._cursor.execute(
                 "SELECT DISTINCT trace_key FROM settled_now WHERE session = "
+                "(SELECT id FROM strings WHERE value = ?) AND tenant = "
                 "(SELECT id FROM strings WHERE value = ?) ORDER BY 1",
-                [session],
+                [session, tenant],
             ).fetchall()
         return [row[0] for row in rows]
 
