@@ -67,10 +67,13 @@ def _fill_from_trace(forest: Forest, found: list[str | None]) -> None:
     for span, session in zip(forest.spans, found, strict=True):
         if session is not None:
             by_trace.setdefault(span.trace_id, Counter())[session] += 1
+    most = {
+        trace_id: min(counts.items(), key=lambda item: (-item[1], item[0]))[0]
+        for trace_id, counts in by_trace.items()
+    }
     for index, span in enumerate(forest.spans):
-        counts = by_trace.get(span.trace_id)
-        if found[index] is None and counts:
-            found[index] = min(counts, key=lambda session: (-counts[session], session))
+        if found[index] is None:
+            found[index] = most.get(span.trace_id)
 
 
 def _fill_from_links(forest: Forest, found: list[str | None]) -> None:
