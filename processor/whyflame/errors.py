@@ -5,9 +5,11 @@ WhyflameError            one line for the user, and an exit code
 |- UsageError            a command was called wrongly (exit 2)
 |- NothingMatched        a question had no data to answer with (exit 3)
 |- StoreError            the store cannot be opened or read
+|- QueryTooLarge         a question needs more memory or rows than one may take
 |- PermanentError        the same input can never pass: reject it, keep it aside, count it
 `- TransientError        the same input can pass later: the caller must retry or refuse
-   `- Backpressure       a bound is reached; carries how long to wait
+   |- Backpressure       a bound is reached; carries how long to wait
+   `- QueryStopped       a question took too long or nobody waits for its answer
 """
 
 from __future__ import annotations
@@ -39,6 +41,10 @@ class StoreError(WhyflameError):
     """The store is locked, newer than this version, or damaged."""
 
 
+class QueryTooLarge(WhyflameError):  # noqa: N818 - a bound, not a fault
+    """The answer is larger than one question may take; a narrower one would do."""
+
+
 class PermanentError(WhyflameError):
     """This input can never be accepted; `reason` is a bounded metric label.
 
@@ -67,3 +73,7 @@ class Backpressure(TransientError):  # noqa: N818 - a state the caller must hand
     def __init__(self, message: str, retry_after_seconds: float = 1.0) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
+
+
+class QueryStopped(TransientError):  # noqa: N818 - asked for by the caller
+    """A running question was stopped; the message says why."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyflame import telemetry
 from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
+from whyflame.app.forget import ForgetRequest, carry_out_waiting, result_of, write_down
 from whyflame.app.offline import segment_in
 from whyflame.config import parse_address
 from whyflame.errors import WhyflameError
@@ -24,7 +25,7 @@ from whyflame.serve.store_questions import StoreQuestions
 from whyflame.store.coverage import EVERYTHING, coverage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from multiprocessing.connection import Connection
 
     from whyflame.config import Config
@@ -39,6 +40,9 @@ COUNTED_BY_REASON = frozenset({"merged_views", "not_counted", "bad_values", "unk
 FAILURE_PAUSE_SECONDS = 1.0
 # Requests that came in over the API have a journal stream of their own.
 API_STREAM = "api"
+# Time for the answer to leave before the process ends itself.
+ANSWER_SECONDS = 0.2
+BUSY_SECONDS = 10.0
 
 
 @dataclass(slots=True)
@@ -64,6 +68,8 @@ def run_store_process(config: Config, data_dir: str, metrics_dir: str, pipe: Con
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: state.stopping.set())
     try:
+        with _said_busy(pipe):
+            carry_out_waiting(Path(data_dir), config)
         pipeline = build_pipeline(Path(data_dir), config)
         listener = _listen(config.http.listen)
     except (WhyflameError, OSError) as error:
@@ -109,8 +115,13 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
             body, signal=Signal[name.upper()], received_ns=now_ns(), tenant=tenant
         ),
         segment=lambda *asked: _segment_now(pipeline, config, state, asked),
+        forget=lambda session, user, tenant: _forget(
+            data_dir, state, ForgetRequest(tenant, session, user)
+        ),
+        forgotten=lambda identifier, tenant: result_of(data_dir, identifier, tenant),
     )
-    app = build_api(questions, actions, metrics_dir, config.http)
+    routes = pyroscope_routes(pipeline.store, config, now_ns)
+    app = build_api(questions, actions, metrics_dir, config.http, routes)
     for thread in threads:
         thread.start()
     host, port = listener.getsockname()[:2]
@@ -168,6 +179,31 @@ def _sweep(pipeline: Pipeline, state: _State) -> None:
             telemetry.COVERAGE.set(number, what)
         elif isinstance(number, dict) and what in COUNTED_BY_REASON:
             telemetry.COVERAGE.set(sum(number.values()), what)
+
+
+def _forget(data_dir: Path, state: _State, request: ForgetRequest) -> str:
+    """Write the request down and end: the next store process carries it out before it serves."""
+    identifier = write_down(data_dir, request)
+    threading.Timer(ANSWER_SECONDS, state.stopping.set).start()
+    return identifier
+
+
+@contextlib.contextmanager
+def _said_busy(pipe: Connection) -> Iterator[None]:
+    """Tell the supervisor again and again that the start takes longer, so that it waits."""
+    done = threading.Event()
+
+    def say() -> None:
+        while not done.wait(BUSY_SECONDS):
+            pipe.send({"busy": "forgetting"})
+
+    thread = threading.Thread(target=say, name="busy")
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _segment_now(

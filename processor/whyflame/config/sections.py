@@ -114,9 +114,6 @@ class QueryConfig:
     max_label_values: int = setting(
         1000, "values offered for one label, the newest ones", minimum=1
     )
-    tenancy: bool = setting(
-        default=False, doc="answer about the tenant in X-Scope-OrgID only, and refuse without it"
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ OPEN_PATHS = frozenset({"/", "/healthz", "/readyz"})
 OPEN_FOLDER = "/static/"
 FORGET_PATH = "/api/v1/forget"
 METRICS_PATH = "/metrics"
+PYROSCOPE_FOLDERS = ("/querier.v1.QuerierService/", "/pyroscope/")
 _KEY = "whyflame.tenant"
 
 
@@ -55,7 +56,7 @@ class RequireToken:
                 ask = _only_demand if path == METRICS_PATH else _identify
                 scope[_KEY] = await run_in_threadpool(ask, callers, headers)
             except PermanentError as error:
-                await _refuse(error)(scope, receive, send)
+                await _refuse(error, path)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -70,12 +71,14 @@ def _identify(callers: Callers, headers: Headers) -> str:
     return callers.identify(headers.get("authorization"), named)
 
 
-def _refuse(error: PermanentError) -> JSONResponse:
+def _refuse(error: PermanentError, path: str) -> JSONResponse:
     needs_token = error.reason == "unauthenticated"
     message = "give a bearer token (--token-file)" if needs_token else str(error)
-    return JSONResponse(
-        {"error": message, "code": 1}, status_code=401, headers={"WWW-Authenticate": "Bearer"}
-    )
+    body: dict[str, str | int] = {"error": message, "code": 1}
+    if path.startswith(PYROSCOPE_FOLDERS):
+        # Grafana reads errors as Pyroscope writes them; its page takes this one for "name a tenant".
+        body = {"code": "unauthenticated", "message": message if needs_token else "no org id"}
+    return JSONResponse(body, status_code=401, headers={"WWW-Authenticate": "Bearer"})
 
 
 def _is_open(path: str) -> bool:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from whyflame.fold.profile import Profile
     from whyflame.fold.projection import Projection
     from whyflame.store.duck import Store
+    from whyflame.store.running import RunningQuery
 
-__all__ = ["DictionaryTables", "fold_projection"]
+__all__ = ["DictionaryTables", "fold_projection", "fold_running"]
 
 
 class DictionaryTables:
@@ -60,3 +61,21 @@ def fold_projection(store: Store, projection: Projection) -> Profile:
         columns = list(result.fetchnumpy().values())
         return fold_columns(query, columns, dictionary, (start, end))
     return fold_rows(query, result.fetchall(), dictionary, (start, end))
+
+
+def fold_running(running: RunningQuery, projection: Projection, *, timed: bool = False) -> Profile:
+    """As `fold_projection`, inside the bounds of a running question.
+
+    Args:
+        running: To run on, and where ids become strings. projection: What is asked.
+        timed: Look up when the data begin and end, too; costs a second scan.
+    """
+    query = compile_query(projection)
+    bounds = (None, None)
+    if timed:
+        ((start, end, _),) = running.rows(query.bounds_sql, query.bounds_params)
+        bounds = (start, end)
+    columns = running.columns(query.sql, query.params)
+    profile = fold_columns(query, columns, running, bounds)
+    running.check()
+    return profile
