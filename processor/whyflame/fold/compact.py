@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from whyflame.fold.pair import BASE, TARGET
-from whyflame.fold.palette import family_of, shade_of
+from whyflame.fold.palette import colour_of
 from whyflame.fold.svg_tree import SvgTree, build_svg_tree
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _columns(tree: SvgTree, profile: Profile) -> dict[str, Any]:
     return {
         "types": [{"name": item.name, "unit": item.unit} for item in tree.types],
         "names": tree.names,
-        "colours": [f"{family_of(name)}-{shade_of(name)}" for name in tree.names],
+        "colours": [colour_of(name) for name in tree.names],
         "name": tree.name,
         "depth": tree.depth,
         "totals": [_numbers(column) for column in tree.totals],

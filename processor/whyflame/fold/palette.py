@@ -17,6 +17,7 @@ __all__ = [
     "SHADES",
     "TEXT_ON_FRAME",
     "Family",
+    "colour_of",
     "css_variables",
     "family_of",
     "fill_names",
@@ -116,6 +117,11 @@ def family_of(frame: str) -> str:
 def shade_of(frame: str) -> int:
     """Tone of a frame: always the same for the same name."""
     return zlib.crc32(frame.encode(errors="replace")) % SHADES
+
+
+def colour_of(frame: str) -> str:
+    """One of `fill_names` for a frame: its kind of work and its tone."""
+    return f"{family_of(frame)}-{shade_of(frame)}"
 
 
 def fill_names() -> list[str]:

@@ -18,7 +18,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from whyflame.fold.palette import FAMILIES, css_variables, family_of, fill_names, fill_of, shade_of
+from whyflame.fold.palette import FAMILIES, colour_of, css_variables, family_of, fill_names, fill_of
 from whyflame.fold.svg_tree import SvgTree, build_svg_tree
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _text(value: str) -> str:
 
 
 def _colours(tree: SvgTree) -> list[str]:
-    return [f"{family_of(name)}-{shade_of(name)}" for name in tree.names]
+    return [colour_of(name) for name in tree.names]
 
 
 def _data(tree: SvgTree, text: SvgText, height: int) -> str:

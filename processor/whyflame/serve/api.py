@@ -16,69 +16,82 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from whyflame import telemetry
-from whyflame.config.tokens import BearerTokens
+from whyflame.config import AuthConfig, HttpConfig
+from whyflame.config.callers import Callers
 from whyflame.errors import Backpressure, NothingMatched, UsageError, WhyflameError
 from whyflame.fold.encode import ENCODINGS
 from whyflame.fold.names import unknown_name
-from whyflame.serve.access import RequireToken
+from whyflame.serve.access import FORGET_PATH, RequireToken, tenant_of
 from whyflame.serve.differences import DIFF_ENCODINGS, UNITS
-from whyflame.serve.page import render_page
-from whyflame.serve.questions import DiffRequest, Filter, ProfileRequest
+from whyflame.serve.page import page_routes
+from whyflame.serve.parameters import (
+    json_answer,
+    read_filter,
+    read_many,
+    read_number,
+    read_profile_request,
+)
+from whyflame.serve.questions import DiffRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from starlette.requests import Request
+    from starlette.routing import BaseRoute
 
-    from whyflame.serve.questions import Questions
+    from whyflame.serve.questions import PageQuestions
 
 __all__ = ["Actions", "build_api"]
 
 MAX_BODY_BYTES = 64 << 20
-SECURITY_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; "
-    "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-}
 
 
 class Actions:
     """What the API may do beside answering; the store process fills it in.
 
     Args:
-        is_ready: For /readyz. ingest: Journals one OTLP body (signal, bytes).
-        segment: Settles and segments now, optionally only one session; returns what it did.
+        is_ready: For /readyz. ingest: Journals one OTLP body (signal, bytes, tenant).
+        segment: Settles and segments now (session or None, segmenter or None, tenant); returns
+            what it did.
+        forget: Takes note of (session or None, user or None, tenant) and returns an id.
+        forgotten: What came of (id, tenant); None while it waits. Without them: 404.
     """
 
     def __init__(
         self,
         is_ready: Callable[[], bool],
-        ingest: Callable[[str, bytes], None],
-        segment: Callable[[str | None, str | None], dict[str, Any]],
+        ingest: Callable[[str, bytes, str], None],
+        segment: Callable[[str | None, str | None, str], dict[str, Any]],
+        forget: Callable[[str | None, str | None, str], str] | None = None,
+        forgotten: Callable[[str, str], dict[str, Any] | None] | None = None,
     ) -> None:
         self.is_ready = is_ready
         self.ingest = ingest
         self.segment = segment
+        self.forget = forget
+        self.forgotten = forgotten
 
 
 def build_api(
-    questions: Questions, actions: Actions, metrics_dir: Path | None, tokens_file: str = ""
+    questions: PageQuestions,
+    actions: Actions,
+    metrics_dir: Path | None,
+    http: HttpConfig | None = None,
+    routes: Sequence[BaseRoute] = (),
 ) -> Starlette:
     """The ASGI application.
 
     Args:
         questions: Who answers. actions: What else may be asked for.
         metrics_dir: Shared metrics of all processes; None for this one alone.
-        tokens_file: File of bearer tokens that may read; empty for everyone.
+        http: Who may read, and who may forget; everyone when not given.
+        routes: Of further APIs, behind the same tokens.
     """
     api = _Api(questions, actions, metrics_dir)
     return Starlette(
         routes=[
-            Route("/", api.page),
+            *page_routes(questions),
             Route("/healthz", api.healthz),
             Route("/readyz", api.readyz),
             Route("/metrics", api.metrics),
@@ -90,8 +103,10 @@ def build_api(
             Route("/api/v1/status", api.status),
             Route("/api/v1/import", api.ingest, methods=["POST"]),
             Route("/api/v1/segment", api.segment, methods=["POST"]),
+            *api.forget_routes(),
+            *routes,
         ],
-        middleware=[Middleware(RequireToken, tokens=BearerTokens(tokens_file))],
+        middleware=[_gate(http or HttpConfig())],
         exception_handlers={WhyflameError: _answer_error},
     )
 
@@ -99,7 +114,9 @@ def build_api(
 class _Api:
     """The handlers."""
 
-    def __init__(self, questions: Questions, actions: Actions, metrics_dir: Path | None) -> None:
+    def __init__(
+        self, questions: PageQuestions, actions: Actions, metrics_dir: Path | None
+    ) -> None:
         self._questions = questions
         self._actions = actions
         self._metrics_dir = metrics_dir
@@ -117,14 +134,18 @@ class _Api:
         return Response(body, headers={"Content-Type": media_type})
 
     async def totals(self, request: Request) -> Response:
-        by = tuple(_many(request, "by"))
-        return _json(await run_in_threadpool(self._questions.totals, by, _filter(request)))
+        by = read_many(request, "by")
+        return json_answer(
+            await run_in_threadpool(self._questions.totals, by, read_filter(request))
+        )
 
     async def profile(self, request: Request) -> Response:
         encoding = request.query_params.get("format", "json")
         if encoding not in ENCODINGS:
             raise UsageError(f"unknown format {encoding!r}; known: {', '.join(ENCODINGS)}")
-        body = await run_in_threadpool(self._questions.profile, _profile_request(request), encoding)
+        body = await run_in_threadpool(
+            self._questions.profile, read_profile_request(request), encoding
+        )
         return Response(body, headers={"Content-Type": ENCODINGS[encoding].media_type})
 
     async def diff(self, request: Request) -> Response:
@@ -133,9 +154,11 @@ class _Api:
         if unit not in UNITS:
             raise unknown_name("unit", unit, UNITS)
         asked = DiffRequest(
-            profile=_profile_request(request),
+            profile=read_profile_request(request),
             base=tuple(query.getlist("base")),
             target=tuple(query.getlist("target")),
+            base_times=(query.get("base_since"), query.get("base_until")),
+            target_times=(query.get("target_since"), query.get("target_until")),
             unit=unit,
             pair_by=query.get("pair_by"),
         )
@@ -143,19 +166,19 @@ class _Api:
         return Response(body, headers={"Content-Type": DIFF_ENCODINGS[encoding]})
 
     async def sessions(self, request: Request) -> Response:
-        limit = _number(request, "limit", 100)
-        return _json(await run_in_threadpool(self._questions.sessions, _filter(request), limit))
+        limit = read_number(request, "limit", 100)
+        return json_answer(
+            await run_in_threadpool(self._questions.sessions, read_filter(request), limit)
+        )
 
     async def session(self, request: Request) -> Response:
         session = request.path_params["session"]
-        return _json(await run_in_threadpool(self._questions.session, session))
+        return json_answer(
+            await run_in_threadpool(self._questions.session, session, tenant_of(request))
+        )
 
-    async def status(self, _: Request) -> Response:
-        return _json(await run_in_threadpool(self._questions.status))
-
-    async def page(self, request: Request) -> Response:
-        body = await run_in_threadpool(render_page, self._questions, _profile_request(request))
-        return Response(body, media_type="text/html; charset=utf-8", headers=SECURITY_HEADERS)
+    async def status(self, request: Request) -> Response:
+        return json_answer(await run_in_threadpool(self._questions.status, tenant_of(request)))
 
     async def ingest(self, request: Request) -> Response:
         # Not a content type a foreign web page may send without being asked for permission first.
@@ -167,15 +190,64 @@ class _Api:
         body = await _bounded_body(request)
         if body is None:
             return _error(f"larger than {MAX_BODY_BYTES} bytes", 2, 413)
-        await run_in_threadpool(self._actions.ingest, signal, body)
-        return _json({"accepted": len(body)})
+        await run_in_threadpool(self._actions.ingest, signal, body, tenant_of(request))
+        return json_answer({"accepted": len(body)})
+
+    def forget_routes(self) -> list[Route]:
+        """None where nothing can be forgotten."""
+        if self._actions.forget is None:
+            return []
+        return [
+            Route(FORGET_PATH, self.forget, methods=["POST"]),
+            Route(f"{FORGET_PATH}/{{id}}", self.forgotten),
+        ]
+
+    async def forget(self, request: Request) -> Response:
+        if request.headers.get("content-type") != "application/json":
+            return _error("send application/json", 2, 415)
+        body = await _bounded_body(request) or b""
+        session, user = _session_or_user(body)
+        forget = self._actions.forget
+        if forget is None:
+            raise NothingMatched("nothing can be forgotten here")
+        noted = await run_in_threadpool(forget, session, user, tenant_of(request))
+        return JSONResponse({"id": noted}, status_code=202)
+
+    async def forgotten(self, request: Request) -> Response:
+        forgotten = self._actions.forgotten
+        if forgotten is None:
+            raise NothingMatched("nothing can be forgotten here")
+        found = await run_in_threadpool(
+            forgotten, request.path_params["id"], tenant_of(request)
+        )
+        return json_answer({"state": "waiting"} if found is None else {"state": "done", **found})
 
     async def segment(self, request: Request) -> Response:
         if request.headers.get("content-type") != "application/json":
             return _error("send application/json", 2, 415)
         session = request.query_params.get("session")
         segmenter = request.query_params.get("segmenter")
-        return _json(await run_in_threadpool(self._actions.segment, session, segmenter))
+        done = await run_in_threadpool(
+            self._actions.segment, session, segmenter, tenant_of(request)
+        )
+        return json_answer(done)
+
+
+def _session_or_user(body: bytes) -> tuple[str | None, str | None]:
+    try:
+        content = json.loads(body)
+        session, user = content.get("session"), content.get("user")
+    except (ValueError, RecursionError, AttributeError) as error:
+        raise UsageError('send {"session": ID} or {"user": ID}') from error
+    if not all(item is None or isinstance(item, str) for item in (session, user)):
+        raise UsageError("session and user are texts")
+    return session, user
+
+
+def _gate(http: HttpConfig) -> Middleware:
+    has_eraser = http.forget != AuthConfig()
+    eraser = Callers(http.forget) if has_eraser else None
+    return Middleware(RequireToken, readers=Callers(http.auth), eraser=eraser)
 
 
 async def _bounded_body(request: Request) -> bytes | None:
@@ -186,41 +258,6 @@ async def _bounded_body(request: Request) -> bytes | None:
             return None
         parts.append(part)
     return b"".join(parts)
-
-
-def _many(request: Request, name: str) -> list[str]:
-    """Values of a repeatable, comma-separated parameter."""
-    texts = request.query_params.getlist(name)
-    return [item.strip() for text in texts for item in text.split(",") if item.strip()]
-
-
-def _number(request: Request, name: str, default: int) -> int:
-    text = request.query_params.get(name)
-    if text is None:
-        return default
-    if not text.isdecimal():
-        raise UsageError(f"{name} is a whole number, not {text!r}")
-    return int(text)
-
-
-def _filter(request: Request) -> Filter:
-    query = request.query_params
-    return Filter(tuple(query.getlist("where")), query.get("since"), query.get("until"))
-
-
-def _profile_request(request: Request) -> ProfileRequest:
-    query = request.query_params
-    return ProfileRequest(
-        view=query.get("view", "tokens"),
-        measure=query.get("measure"),
-        stack=tuple(_many(request, "stack")),
-        labels=tuple(_many(request, "labels")),
-        filter=_filter(request),
-    )
-
-
-def _json(content: Any) -> Response:
-    return Response(json.dumps(content, ensure_ascii=False), media_type="application/json")
 
 
 def _error(message: str, code: int, status: int) -> Response:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from whyflame.fold import diff
+from whyflame.fold import compact, diff
 from whyflame.fold.compare import format_table
+from whyflame.fold.pair import pair_profiles
 
 if TYPE_CHECKING:
     from whyflame.fold.compare import Comparison
@@ -19,6 +20,7 @@ DIFF_ENCODINGS = {
     "json": "application/json",
     "pprof": "application/octet-stream",
     "svg": "image/svg+xml",
+    "tree": "application/json",
 }
 """Formats of a comparison and their media types."""
 
@@ -35,6 +37,8 @@ def encode_diff(encoding: str, base: Profile, target: Profile, compared: Compari
         return format_table(compared).encode()
     if encoding == "json":
         return _json(compared)
+    if encoding == "tree":
+        return compact.encode_pair(pair_profiles(base, target, compared.measure), _facts(compared))
     if encoding == "svg":
         return diff.encode_svg(base, target, compared.measure)
     scaled = diff.scale_profile(base, compared.target_units, compared.base_units)
@@ -42,6 +46,10 @@ def encode_diff(encoding: str, base: Profile, target: Profile, compared: Compari
 
 
 def _json(compared: Comparison) -> bytes:
+    return json.dumps(_facts(compared), ensure_ascii=False).encode()
+
+
+def _facts(compared: Comparison) -> dict[str, object]:
     frames = [
         {
             "frame": row.frame,
@@ -54,7 +62,7 @@ def _json(compared: Comparison) -> bytes:
         }
         for row in compared.rows
     ]
-    found = {
+    return {
         "measure": compared.measure,
         "unit": compared.unit,
         "base_units": compared.base_units,
@@ -62,4 +70,3 @@ def _json(compared: Comparison) -> bytes:
         "pairs": compared.pairs,
         "frames": frames,
     }
-    return json.dumps(found, ensure_ascii=False).encode()

@@ -1,89 +1,140 @@
-"""The page at `/`: the newest flame graph, with links to the other views."""
+"""The page at `/`: its files, and the questions that only it asks.
+
+Nothing of it holds data, so the files need no token; the page asks the API like any other client.
+"""
 
 from __future__ import annotations
 
-from html import escape
-from string import Template
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
-from whyflame.errors import NothingMatched
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from whyflame.errors import UsageError
+from whyflame.fold.palette import css_variables
+from whyflame.serve.advice import advise
+from whyflame.serve.parameters import (
+    json_answer,
+    read_filter,
+    read_number,
+    read_profile_request,
+)
+from whyflame.serve.questions import FrameRequest
 
 if TYPE_CHECKING:
-    from whyflame.serve.questions import ProfileRequest, Questions
+    from starlette.requests import Request
+    from starlette.routing import BaseRoute
+    from starlette.types import Message, Receive, Scope, Send
 
-__all__ = ["render_page"]
+    from whyflame.serve.questions import PageQuestions
 
-VIEWS = ("tokens", "cost", "time", "operations", "errors")
-STACKS = {
-    "agent > task > evidence": "",
-    "goal > task > evidence": "root,path,leaf",
-    "outcome > agent > task": "outcome,agent,path",
-    "model > agent > task": "model,agent,path",
-    "agent > task > token kind": "agent,path,token_kind",
+__all__ = ["page_routes"]
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
 }
 
-_PAGE = Template("""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>whyflame: $view</title>
-<style>
-:root { color-scheme: light dark; --ink: #1d2329; --quiet: #5d6873; --line: #d9dee3; --paper: #fbfcfd; --accent: #9a4a00; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6eaee; --quiet: #9aa5b0; --line: #333c45; --paper: #14181c; --accent: #f0a35e; } }
-body { margin: 0; font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
-header { display: flex; flex-wrap: wrap; gap: .4rem 1.6rem; align-items: baseline; padding: .9rem 1.4rem; border-bottom: 1px solid var(--line); }
-h1 { font-size: 1.05rem; margin: 0; letter-spacing: .01em; }
-nav { display: flex; flex-wrap: wrap; gap: .2rem .9rem; }
-a { color: var(--quiet); text-decoration: none; padding: .1rem 0; border-bottom: 2px solid transparent; }
-a:hover, a:focus-visible { color: var(--ink); }
-a[aria-current] { color: var(--accent); border-color: var(--accent); }
-main { padding: 1rem 1.4rem; }
-main svg { width: 100%; height: auto; }
-.empty { max-width: 44rem; margin: 4rem auto; }
-.empty h2 { font-size: 1.3rem; }
-code, pre { font: 13px/1.5 ui-monospace, monospace; }
-pre { padding: .8rem 1rem; border: 1px solid var(--line); border-radius: 6px; overflow-x: auto; }
-</style>
-</head>
-<body>
-<header><h1>whyflame</h1><nav aria-label="Width">$views</nav><nav aria-label="Hierarchy">$stacks</nav></header>
-<main>$content</main>
-</body>
-</html>
-""")
 
-_EMPTY = """<div class="empty">
-<h2>Nothing to show yet</h2>
-<p>No settled operation matches. A run appears here when it has been quiet for half a minute.</p>
-<p>Point the OTLP exporter of an instrumented agent at this collector:</p>
-<pre>OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317
-OTEL_EXPORTER_OTLP_PROTOCOL=grpc</pre>
-<p>or try it with bundled agent runs: <code>whyflame demo</code></p>
-</div>"""
+def page_routes(questions: PageQuestions) -> list[BaseRoute]:
+    """Routes of the page, its files, and what it asks beside the other API."""
+    page = _Page(questions)
+    return [
+        Route("/", page.index),
+        Route("/static/palette.css", page.palette),
+        Mount("/static", _Files()),
+        Route("/api/v1/options", page.options),
+        Route("/api/v1/values", page.values),
+        Route("/api/v1/behind", page.behind),
+        Route("/api/v1/coverage", page.coverage),
+    ]
 
 
-def render_page(questions: Questions, request: ProfileRequest) -> str:
-    """HTML of one flame graph, or of what to do when there is none."""
-    try:
-        content = questions.profile(request, "svg").decode()
-        content = content[content.find("<svg") :]
-    except NothingMatched:
-        content = _EMPTY
-    stack = ",".join(request.stack)
-    return _PAGE.substitute(
-        view=escape(request.view),
-        views="".join(_link(name, name == request.view, view=name, stack=stack) for name in VIEWS),
-        stacks="".join(
-            _link(title, fields == stack, view=request.view, stack=fields)
-            for title, fields in STACKS.items()
-        ),
-        content=content,
+class _Page:
+    """The handlers."""
+
+    def __init__(self, questions: PageQuestions) -> None:
+        self._questions = questions
+
+    async def index(self, _: Request) -> Response:
+        return Response(_file("index.html"), media_type="text/html", headers=HEADERS)
+
+    async def palette(self, _: Request) -> Response:
+        return Response(_palette(), media_type="text/css", headers=HEADERS)
+
+    async def options(self, _: Request) -> Response:
+        return json_answer(self._questions.options())
+
+    async def values(self, request: Request) -> Response:
+        field = request.query_params.get("field")
+        if field is None:
+            raise UsageError("which field? give field=NAME")
+        contains = request.query_params.get("contains", "")
+        limit = read_number(request, "limit", 50)
+        found = await run_in_threadpool(
+            self._questions.values, field, contains, read_filter(request), limit
+        )
+        return json_answer(found)
+
+    async def behind(self, request: Request) -> Response:
+        query = request.query_params
+        frames = tuple(query.getlist("frame"))
+        if not frames:
+            raise UsageError("which frame? give frame=NAME for it and each one above it")
+        asked = FrameRequest(
+            profile=read_profile_request(request),
+            frames=frames,
+            anywhere=query.get("anywhere", "false") == "true",
+            session=query.get("session"),
+        )
+        limit = read_number(request, "limit", 100)
+        return json_answer(await run_in_threadpool(self._questions.behind, asked, limit))
+
+    async def coverage(self, request: Request) -> Response:
+        """The coverage report with findings; an empty store has one too."""
+        answer = await run_in_threadpool(self._questions.totals, (), read_filter(request))
+        report = answer["coverage"]
+        findings = [
+            {"who": found.who, "what": found.what, "mend": found.mend} for found in advise(report)
+        ]
+        return json_answer({"coverage": report, "findings": findings})
+
+
+class _Files(StaticFiles):
+    """The folder `static` of this package, with the page's headers."""
+
+    def __init__(self) -> None:
+        super().__init__(packages=[("whyflame.serve", "static")])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                added = [(name.lower().encode(), text.encode()) for name, text in HEADERS.items()]
+                message = {**message, "headers": [*message["headers"], *added]}
+            await send(message)
+
+        await super().__call__(scope, receive, with_headers)
+
+
+@cache
+def _file(name: str) -> str:
+    return (files("whyflame.serve") / "static" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _palette() -> str:
+    """Colours of frames by theme, from the module that the SVG files use too."""
+    light, dark = css_variables("light"), css_variables("dark")
+    return (
+        f":root{{{light}}}\n"
+        f"@media (prefers-color-scheme: dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
+        f":root[data-theme=dark]{{{dark}}}\n"
     )
-
-
-def _link(title: str, current: bool, **query: str) -> str:  # noqa: FBT001
-    target = urlencode({name: value for name, value in query.items() if value})
-    mark = ' aria-current="page"' if current else ""
-    return f'<a href="/?{escape(target)}"{mark}>{escape(title)}</a>'

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["DiffRequest", "Filter", "ProfileRequest", "Questions"]
+__all__ = [
+    "DiffRequest",
+    "Filter",
+    "FrameRequest",
+    "PageQuestions",
+    "ProfileRequest",
+    "Questions",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,7 @@ class DiffRequest:
     Attributes:
         profile: View, measure, stack, and the filter that both sides share.
         base, target: Filters of each side, on top.
+        base_times, target_times: (since, until) of each side, instead of the shared ones.
         unit: What values are averaged over: "run" or "session".
         pair_by: Field by which runs are paired ("root": the same goal); None pairs nothing.
     """
@@ -61,6 +69,25 @@ class DiffRequest:
     target: tuple[str, ...]
     unit: str = "run"
     pair_by: str | None = None
+    base_times: tuple[str | None, str | None] = (None, None)
+    target_times: tuple[str | None, str | None] = (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRequest:
+    """One frame of a profile, to ask what is behind it.
+
+    Attributes:
+        profile: As it was asked for.
+        frames: The frame and all above it, root first; or only its name, with `anywhere`.
+        anywhere: The frame wherever it stands in a stack.
+        session: Only the steps of this session; None for a list of sessions.
+    """
+
+    profile: ProfileRequest
+    frames: tuple[str, ...]
+    anywhere: bool = False
+    session: str | None = None
 
 
 class Questions(Protocol):
@@ -81,5 +108,18 @@ class Questions(Protocol):
     def session(self, session: str, tenant: str = "") -> dict[str, Any]:
         """One session: runs, lanes, intervals and steps in time order."""
 
-    def status(self) -> dict[str, Any]:
-        """State of the store."""
+    def status(self, tenant: str = "") -> dict[str, Any]:
+        """State of the store, and of one tenant's operations in it."""
+
+
+class PageQuestions(Questions, Protocol):
+    """What the page asks beside: only whoever has the store can answer."""
+
+    def options(self) -> dict[str, Any]:
+        """Views, measures, fields and links that can be chosen."""
+
+    def values(self, field: str, contains: str, chosen: Filter, limit: int) -> dict[str, Any]:
+        """`{"values": [{"value", "operations"}], "not_shown": n}`, the most frequent first."""
+
+    def behind(self, request: FrameRequest, limit: int) -> dict[str, Any]:
+        """Sessions, or steps of one session, that a frame was summed from."""

@@ -9,12 +9,17 @@ from whyflame.errors import NothingMatched
 from whyflame.fold.compare import compare
 from whyflame.fold.encode import encode_by_name
 from whyflame.fold.names import check_field, unknown_name
+from whyflame.fold.palette import colour_of
 from whyflame.fold.projection import compile_filter, make_projection
 from whyflame.fold.timerange import parse_time
 from whyflame.fold.views import view_projection
+from whyflame.serve.behind import what_is_behind
 from whyflame.serve.differences import DIFF_ENCODINGS, UNITS, encode_diff
+from whyflame.serve.options import page_options
 from whyflame.store.ask import fold_projection
+from whyflame.store.completion import complete_values
 from whyflame.store.coverage import coverage
+from whyflame.store.extent import operations_extent
 from whyflame.store.session_view import list_sessions, show_session
 from whyflame.store.totals import totals
 
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
     from whyflame.config import Config
     from whyflame.fold.profile import Profile
     from whyflame.fold.projection import Projection
-    from whyflame.serve.questions import DiffRequest, Filter, ProfileRequest
+    from whyflame.serve.questions import DiffRequest, Filter, FrameRequest, ProfileRequest
     from whyflame.store.duck import Store
 
 __all__ = ["StoreQuestions"]
@@ -66,7 +71,7 @@ class StoreQuestions:
             raise NothingMatched("no operation matches these filters")
         for row in rows:
             del row["operations"]
-        return {"rows": rows, "coverage": coverage(self._store, condition)}
+        return {"rows": rows, "coverage": coverage(self._store, condition, chosen.tenant)}
 
     def fold(self, request: ProfileRequest) -> Profile:
         """The profile itself, before encoding."""
@@ -105,25 +110,53 @@ class StoreQuestions:
             raise unknown_name("format", encoding, DIFF_ENCODINGS)
         unit = UNITS[request.unit]
         labels = tuple(dict.fromkeys((*unit, *((request.pair_by,) if request.pair_by else ()))))
-        base, target = (
-            self._side(request, where, labels) for where in (request.base, request.target)
-        )
+        base = self._side(request, request.base, request.base_times, labels)
+        target = self._side(request, request.target, request.target_times, labels)
         compared = compare(
             base, target, measure=request.profile.measure, unit=unit, pair_by=request.pair_by
         )
         return encode_diff(encoding, base, target, compared)
 
     def _side(
-        self, request: DiffRequest, where: tuple[str, ...], labels: tuple[str, ...]
+        self,
+        request: DiffRequest,
+        where: tuple[str, ...],
+        times: tuple[str | None, str | None],
+        labels: tuple[str, ...],
     ) -> Profile:
         common = request.profile.filter
-        chosen = replace(common, where=(*common.where, *where))
+        since, until = times if any(times) else (common.since, common.until)
+        chosen = replace(common, where=(*common.where, *where), since=since, until=until)
         stack = request.profile.stack
         wanted = tuple(name for name in labels if name not in stack)
         profile = self.fold(replace(request.profile, filter=chosen, labels=wanted))
         if profile.is_empty:
             raise NothingMatched(f"no operation matches {' and '.join(where) or 'this side'}")
         return profile
+
+    def options(self) -> dict[str, Any]:
+        """See `PageQuestions`."""
+        return page_options(self._config)
+
+    def values(self, field: str, contains: str, chosen: Filter, limit: int) -> dict[str, Any]:
+        """See `PageQuestions`."""
+        check_field(field, self._config.fields)
+        condition = compile_filter(self._projection(chosen))
+        return complete_values(self._store, field, contains, condition, limit)
+
+    def behind(self, request: FrameRequest, limit: int) -> dict[str, Any]:
+        """See `PageQuestions`.
+
+        Raises:
+            NothingMatched: No operation lies behind the frame.
+        """
+        labels = ("session", "run") if request.session is None else ("run", "lane", "step")
+        asked = request.profile
+        if request.session is not None:
+            only = replace(asked.filter, where=(*asked.filter.where, f"session={request.session}"))
+            asked = replace(asked, filter=only)
+        profile = self.fold(replace(asked, labels=labels))
+        return what_is_behind(profile, request, limit)
 
     def sessions(self, chosen: Filter, limit: int) -> dict[str, Any]:
         """See `Questions`."""
@@ -149,16 +182,19 @@ class StoreQuestions:
         Raises:
             NothingMatched: No such session.
         """
-        return show_session(self._store, session, tenant)
+        shown = show_session(self._store, session, tenant)
+        names = {
+            name
+            for run in shown["runs"]
+            for lane in run["lanes"]
+            for op in lane["operations"]
+            for name in (*op["path"], op["name"] or op["kind"])
+        }
+        return {**shown, "colours": {name: colour_of(name) for name in sorted(names)}}
 
-    def status(self) -> dict[str, Any]:
+    def status(self, tenant: str = "") -> dict[str, Any]:
         """See `Questions`."""
-        row = (
-            self._store.cursor()
-            .execute("SELECT count(*), min(start_ns), max(end_ns) FROM operations")
-            .fetchone()
-        )
-        count, oldest, newest = row or (0, None, None)
+        count, oldest, newest = operations_extent(self._store, tenant)
         return {
             "operations": count,
             "oldest_ns": oldest,
