@@ -191,7 +191,7 @@ def render(tree: SvgTree, text: SvgText) -> bytes:
     """The file."""
     height = _TOP + (max(tree.depth) + 1) * _ROW + _FOOT
     inner = _WIDTH - 2 * _MARGIN
-    left_out = f" The {tree.left_out:,} smallest frames are left out." if tree.left_out else ""
+    left_out = f"  ·  the {tree.left_out:,} smallest frames are left out" if tree.left_out else ""
     parts = [
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="whyflame" width="100%" height="{height}" '

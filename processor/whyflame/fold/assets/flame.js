@@ -39,6 +39,7 @@
   })();
 
   let zoomed = 0, focused = 0, found = null, pageWidth = 1200;
+  const foundBefore = new Int32Array(count + 1); // matches among the nodes before each
 
   // --- words and figures ---------------------------------------------------------------------
   const name = (i) => data.names[data.name[i]];
@@ -114,10 +115,10 @@
     for (let at = parent[zoomed]; at >= 0; at = parent[at]) above.push(at);
     const drawn = document.createDocumentFragment();
     for (const at of above.reverse()) frame(drawn, at, MARGIN, inner, " above");
-    let skipFrom = -1, skipX = 0, skipEnd = 0, skipped = 0;
+    let skipFrom = -1, skipX = 0, skipEnd = 0, skipped = 0, hits = 0;
     const flush = () => {
-      if (skipped) narrow(drawn, skipFrom, skipX, skipEnd, skipped);
-      skipped = 0;
+      if (skipped) narrow(drawn, skipFrom, skipX, skipEnd, skipped, found ? (hits ? " found" : " missed") : "");
+      skipped = hits = 0;
     };
     for (let i = zoomed; i < end[zoomed];) {
       const x = MARGIN + (start[i] - origin) * scale, w = width[i] * scale;
@@ -125,6 +126,7 @@
         if (skipped && (parent[skipFrom] !== parent[i])) flush();
         if (!skipped) { skipFrom = i; skipX = x; }
         skipEnd = x + w; skipped++;
+        if (found) hits += foundBefore[end[i]] - foundBefore[i];
         i = holds(i, focused) ? i + 1 : end[i];
         continue;
       }
@@ -152,10 +154,10 @@
     if (label) element("text", { x: x + 6, y: y + ROW / 2 + 4 }, group).textContent = label;
   }
 
-  function narrow(into, i, from, to, many) {
+  function narrow(into, i, from, to, many, state) {
     const y = TOP + data.depth[i] * ROW;
     const made = element("rect", {
-      class: "narrow", "data-narrow": parent[i], x: from, y, width: Math.max(to - from, 0.5), height: ROW - 1,
+      class: "narrow" + state, "data-narrow": parent[i], x: from, y, width: Math.max(to - from, 0.5), height: ROW - 1,
     }, into);
     element("title", {}, made).textContent = many + (many === 1 ? " narrow frame" : " narrow frames") + ": click to zoom in";
   }
@@ -201,6 +203,7 @@
       const hits = data.names.map((word) => word.toLowerCase().includes(wanted));
       found = new Set();
       for (let i = 1; i < count; i++) if (hits[data.name[i]]) found.add(i);
+      for (let i = 0; i < count; i++) foundBefore[i + 1] = foundBefore[i] + (found.has(i) ? 1 : 0);
     }
     draw();
     say();
