@@ -11,17 +11,17 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from whyflame.content.activity import ACTIVITIES
 from whyflame.errors import ConfigError
 from whyflame.segment.auto.nesting import nest
 from whyflame.segment.auto.table import read_steps
+from whyflame.segment.auto.verbs import choose_verbs
 from whyflame.segment.names import Namer, load_tables
 from whyflame.segment.scoring import summarize, tally
 from whyflame.segment.segmenter import Mark
@@ -185,7 +185,21 @@ class RecurrenceSegmenter:
     def __init__(self, config: SegmentConfig) -> None:
         self.namer = Namer(load_tables(config.names_file))
         reference = config.options.get("reference")
+        self._calibrated = str(config.options.get("calibrated", "")).lower() in ("true", "1", "yes")
         self._model = _read_model(Path(str(reference))) if reference else None
+
+    def trained(
+        self, lanes: Sequence[Lane], partitions: Sequence[list[int] | None]
+    ) -> RecurrenceSegmenter:
+        """The same with these lanes as reference; option `calibrated` uses their annotation."""
+        fitted = copy(self)
+        sequences = [actions_of(lane) for lane in lanes]
+        if self._calibrated:
+            pairs = [(s, p) for s, p in zip(sequences, partitions, strict=True) if p is not None]
+            fitted._model = fit_calibrated([s for s, _ in pairs], [p for _, p in pairs])  # noqa: SLF001
+        else:
+            fitted._model = fit(sequences)  # noqa: SLF001 - a copy of this very class
+        return fitted
 
     def segment(self, lane: Lane) -> Sequence[Mark]:
         """Marks of one lane: one level below the root."""
@@ -197,13 +211,12 @@ class RecurrenceSegmenter:
         if model is not None:
             pairs = pairwise(actions)
             cuts = [at for at, pair in enumerate(pairs, 1) if model.is_boundary(*pair)]
-        activity = read_steps([lane]).activity
+        verbs = choose_verbs(read_steps([lane]), [[cuts]])[0]
         topics = self.namer.topics(lane)
 
         def candidates(start: int, end: int) -> list[str]:
-            kinds = np.bincount(activity[start:end], minlength=len(ACTIVITIES))
-            verb, objects = self.namer.name(lane.steps[start:end], int(kinds.argmax()), topics)
-            return self.namer.candidates(verb, objects)
+            verb, objects = self.namer.name(lane.steps[start:end], verbs[start, end], topics)
+            return self.namer.candidates(verb, objects, many=True)
 
         named = nest(self.namer.root(lane), len(lane.steps), [cuts], candidates)
         return [Mark(step, path) for step, path in named]

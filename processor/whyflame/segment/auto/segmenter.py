@@ -5,9 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from whyflame.content.activity import ACTIVITIES
 from whyflame.content.features import RECORD_BYTES, decode_words
 from whyflame.segment.auto.cuts import expected_cuts
 from whyflame.segment.auto.gaps import describe_gaps
@@ -15,6 +12,7 @@ from whyflame.segment.auto.gui import interaction_cuts
 from whyflame.segment.auto.nesting import nest
 from whyflame.segment.auto.table import read_steps
 from whyflame.segment.auto.topics import topic_cuts
+from whyflame.segment.auto.verbs import choose_verbs
 from whyflame.segment.auto.weights import Head, load_heads
 from whyflame.segment.names import Namer, load_tables
 from whyflame.segment.segmenter import Mark
@@ -22,6 +20,7 @@ from whyflame.segment.segmenter import Mark
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from whyflame.config import SegmentConfig
@@ -33,8 +32,8 @@ __all__ = ["AutoSegmenter"]
 _BATCH_STEPS = 16_384
 _USUAL_GRANULARITY = 5.0
 _OUTER_SHARE = 1.05
-_INNER_SHARE = 0.5
-_INNER_MIN_STEPS = 9
+_INNER_SHARE = 0.35
+_INNER_MIN_STEPS = 14
 _MIN_PLAN_ITEMS = 2
 
 
@@ -78,12 +77,14 @@ class AutoSegmenter:
         heads = self._heads or load_heads()
         columns = blocks.columns()
         outer, inner = (heads[name].score(blocks, columns) for name in ("outer", "inner"))
-        marks = []
-        for number, lane in enumerate(lanes):
-            begin, end = table.starts[number], table.starts[number + 1]
-            levels = self._levels(lane, table, outer[begin:end], inner[begin:end], number)
-            marks.append(self._name(lane, levels, table.activity[begin:end]))
-        return marks
+        all_levels = [
+            self._levels(lane, table, outer, inner, number) for number, lane in enumerate(lanes)
+        ]
+        verbs = choose_verbs(table, all_levels)
+        return [
+            self._name(lane, levels, verbs[number], table, number)
+            for number, (lane, levels) in enumerate(zip(lanes, all_levels, strict=True))
+        ]
 
     def _levels(
         self,
@@ -95,6 +96,7 @@ class AutoSegmenter:
     ) -> list[list[int]]:
         """Cut sets, coarse to fine; each is read inside the intervals of those before it."""
         begin, end = table.starts[number], table.starts[number + 1]
+        outer, inner = outer[begin:end], inner[begin:end]
         topics = topic_cuts(table.model["text"][begin:end], table.arguments[begin:end])
         tasks = expected_cuts(outer, _OUTER_SHARE * self._scale)
         items = _plan_cuts(lane) if table.plan[begin:end].any() else []
@@ -108,20 +110,28 @@ class AutoSegmenter:
             levels.append(stages)
         return levels
 
-    def _name(self, lane: Lane, levels: list[list[int]], activity: NDArray[np.uint8]) -> list[Mark]:
+    def _name(
+        self,
+        lane: Lane,
+        levels: list[list[int]],
+        verbs: dict[tuple[int, int], str],
+        table: StepTable,
+        number: int,
+    ) -> list[Mark]:
         if not lane.steps:
             return []
         topics = self.namer.topics(lane)
+        turn, offset = table.turn, int(table.starts[number])
 
         def candidates(start: int, end: int) -> list[str]:
-            kinds = np.bincount(activity[start:end], minlength=len(ACTIVITIES))
-            verb, objects = self.namer.name(lane.steps[start:end], int(kinds.argmax()), topics)
+            turned = start > 0 and turn[offset + start] != turn[offset + start - 1]
+            verb, objects = self.namer.name(
+                lane.steps[start:end], verbs[start, end], topics, turned=bool(turned)
+            )
             return self.namer.candidates(verb, objects)
 
-        return [
-            Mark(step, path)
-            for step, path in nest(self.namer.root(lane), len(lane.steps), levels, candidates)
-        ]
+        named = nest(self.namer.root(lane), len(lane.steps), levels, candidates)
+        return [Mark(step, path) for step, path in named]
 
 
 def _plan_cuts(lane: Lane) -> list[int]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from whyflame.content.activity import ACTIVITIES
 from whyflame.content.features import RECORD_BYTES, decode_words
 from whyflame.content.languages import translate_german
+from whyflame.content.words import plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,19 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_ROOT", "Namer"]
 
 DEFAULT_ROOT = "handle request"
-_EVIDENCE_STEPS = 4
-_TOPIC_STEPS = 16
+_EVIDENCE_STEPS = 3
 _MIN_WORD = 3
 _GENERAL_BONUS, _TOPIC_BONUS = 3.0, 2.0
-_ACTIVITY_VERBS = {
-    "inspect": "inspect", "search": "find", "edit": "update", "create": "create", "test": "test",
-    "install": "install", "build": "compile", "run": "run", "vcs": "deploy", "net": "gather",
-    "wait": "wait", "delegate": "delegate", "plan": "plan", "think": "plan", "remove": "update",
-    "compute": "compute", "lookup": "gather", "change": "update", "submit": "report",
-    "reply": "report", "ask": "handle", "hint": "handle", "gui": "run", "tool": "run",
-    "none": "handle",
-}  # fmt: skip
-_WEAK = frozenset(["handle", "run", "wait", "gather", "plan"])
+_PLANNED, _ASKED, _TOUCHED, _DID, _NAMED = 8.0, 4.0, 0.6, 0.4, 0.2
+_MEMO_LIMIT = 50_000
+_WEAK = frozenset(["handle", "run", "wait", "plan"])
+_SPLIT = re.compile(r"[A-Z]?[a-z]+")
+_SAYS_NOTHING = "work"
 _Words = tuple[str, ...]
 
 
@@ -42,89 +38,122 @@ class Namer:
 
     def __init__(self, tables: NameTables) -> None:
         self.tables = tables
-        self._memo: dict[str, str] = {}
+        self._objects_of: dict[str, str] = {}
+        self._tools: dict[str, list[str]] = {}
 
     def root(self, lane: Lane) -> str:
         """Name of the lane's goal, from the first request."""
         for features in (lane.request, *(step.features for step in lane.steps[:3])):
             asked = decode_words(features)[1] if features else ()
-            if asked:
-                verb, objects = self._read(asked)
-                if objects or verb:
-                    return self._compose(verb or "handle", objects[:2] or ["request"])
+            verb, objects = self._read(asked)
+            if verb or objects:
+                return " ".join([verb or "handle", *(objects[:2] or ["request"])])
         return DEFAULT_ROOT
 
-    def topics(self, lane: Lane) -> dict[str, float]:
-        """Object words of the lane as a whole: those of the request weigh most."""
-        weights: dict[str, float] = {}
-        if lane.request:
-            for word in self._objects(decode_words(lane.request)[1]):
-                weights[word] = 2.0
-        return weights
+    def topics(self, lane: Lane) -> frozenset[str]:
+        """Object words of the request; names prefer them."""
+        if not lane.request:
+            return frozenset()
+        return frozenset(self._read(decode_words(lane.request)[1])[1])
 
     def name(
-        self, steps: Sequence[Step], activity: int, topics: dict[str, float]
+        self, steps: Sequence[Step], verb: str, topics: frozenset[str], *, turned: bool = False
     ) -> tuple[str, list[str]]:
         """Verb and objects, best first, of an interval.
 
         Args:
             steps: The interval's steps.
-            activity: Its dominant activity (code).
+            verb: What the steps do, by `VerbModel`; words that were said may know better.
             topics: See `topics`.
+            turned: The first step begins a user turn, so what was asked counts.
         """
-        said_verb = ""
         weights: dict[str, float] = {}
+        spoken = ""
         for position, step in enumerate(steps[:_EVIDENCE_STEPS]):
-            weight = 2.0 if position == 0 else 1.0
-            verb = self._weigh_step(step, weight, weights)
-            if verb and (not said_verb or said_verb in _WEAK):
-                said_verb = verb
-        verb = said_verb or _ACTIVITY_VERBS[ACTIVITIES[activity]]
+            share = 2.0 if position == 0 else 1.0
+            said = self._weigh_step(step, share, weights, asked=turned and position == 0)
+            spoken = spoken or said
         general = self.tables.general
         for word in weights:
             if word in general:
                 weights[word] *= _GENERAL_BONUS
             if word in topics:
                 weights[word] *= _TOPIC_BONUS
-        ranked = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
-        objects = [word for word, _ in ranked]
-        return verb, objects or list(topics)[:1] or ["work"]
+        ranked = sorted(weights.items(), key=_by_weight)
+        objects = [word for word, _ in ranked if word != (spoken or verb)]
+        return spoken or verb, objects or sorted(topics)[:1] or [_SAYS_NOTHING]
 
-    def candidates(self, verb: str, objects: Sequence[str]) -> list[str]:
-        """Names to try in order, the plainest first; later ones tell neighbours apart."""
-        names = [self._compose(verb, objects[:1])]
-        names += [self._compose(verb, [objects[0], other]) for other in objects[1:3]]
-        names += [self._compose(verb, [other]) for other in objects[1:3]]
+    def candidates(self, verb: str, objects: Sequence[str], *, many: bool = False) -> list[str]:
+        """Names to try in order, the plainest first; later ones tell neighbours apart.
+
+        Args:
+            verb: Of the table.
+            objects: Best first.
+            many: Go on through all objects, then say that the work is repeated.
+        """
+        first, others = objects[0], list(objects[1:])
+        names = [" ".join([verb, *objects[:2]])]
+        names += [f"{verb} {first} {other}" for other in others[1:3]]
+        names.append(f"{verb} {first}")
+        names += [f"{verb} {other}" for other in (others if many else others[:2])]
+        if many:
+            names.append(f"repeat {first}" if verb == "repeat" else f"repeat {verb} {first}")
         return names
 
-    def _weigh_step(self, step: Step, weight: float, weights: dict[str, float]) -> str:
-        """Add the step's object words to `weights`; the verb it says, if any."""
-        verb = ""
+    def _weigh_step(
+        self, step: Step, share: float, weights: dict[str, float], *, asked: bool
+    ) -> str:
+        """Add the step's object words; the verb that overrules the model, if there is one."""
+        spoken = ""
         if step.features and len(step.features) > RECORD_BYTES:
-            said, asked, *_ = decode_words(step.features)
-            words = said or asked
-            verb, objects = self._read(words)
-            for place, word in enumerate(objects[:4]):
-                weights[word] = weights.get(word, 0.0) + weight * (1.5 - 0.25 * place)
+            said, wanted, *_ = decode_words(step.features)
+            if asked and wanted:
+                spoken, objects = self._read(wanted)
+                spoken = "" if spoken in _WEAK else spoken
+                _add(weights, objects[:4], _ASKED * share / 2)
+            if said:
+                verb, objects = self._read(said)
+                _add(weights, objects[:4], share)
+                if (
+                    verb
+                    and not spoken
+                    and said[0] not in self.tables.verbs
+                    and self._is_foreign(said)
+                ):
+                    spoken = verb
         for call in step.calls[:2]:
+            _add(weights, self._tool_words(call.tool), _NAMED * share)
             if call.features and len(call.features) > RECORD_BYTES:
                 _, _, did, touched, planned, _ = decode_words(call.features)
-                for word in self._objects(touched)[:3]:
-                    weights[word] = weights.get(word, 0.0) + weight * 0.6
-                for word in self._objects(did[1:]):
-                    weights[word] = weights.get(word, 0.0) + weight * 0.4
+                _add(weights, self._objects(touched)[:3], _TOUCHED * share)
+                _add(weights, self._objects(did[1:]), _DID * share)
                 if planned:
                     verb, objects = self._read(planned)
-                    for word in objects[:3]:
-                        weights[word] = weights.get(word, 0.0) + 4.0
-        return verb
+                    spoken = verb or spoken
+                    _add(weights, objects[:3], _PLANNED)
+        if not step.calls and step.agent:
+            _add(weights, self._tool_words(step.agent), _NAMED * share)
+        return spoken
+
+    def _is_foreign(self, words: _Words) -> bool:
+        """Whether the verb table knows none of the words as they stand."""
+        return not any(word in self.tables.verbs for word in words)
+
+    def _tool_words(self, tool: str) -> list[str]:
+        """Object words in the name of a tool or agent."""
+        words = self._tools.get(tool)
+        if words is None:
+            if len(self._tools) >= _MEMO_LIMIT:
+                self._tools.clear()
+            pieces = plain_words(_SPLIT.findall(tool[-60:]), 4)
+            words = self._tools[tool] = self._objects(pieces)
+        return words
 
     def _read(self, words: _Words) -> tuple[str, list[str]]:
-        """First verb and the object words, canonical, in order."""
+        """First telling verb and the object words, canonical, in order."""
         verb, objects = "", []
         for word in words:
-            english = self._english(word)
-            for piece in english.split():
+            for piece in self._english(word):
                 found = self.tables.verbs.get(piece)
                 if found is not None and (not verb or verb in _WEAK):
                     verb = found
@@ -133,7 +162,7 @@ class Namer:
         return verb, objects
 
     def _objects(self, words: Iterable[str]) -> list[str]:
-        objects = []
+        objects: list[str] = []
         for word in words:
             if (used := self._object(word)) and used not in objects:
                 objects.append(used)
@@ -141,32 +170,38 @@ class Namer:
 
     def _object(self, word: str) -> str:
         """The object word to use, "" for words that say nothing."""
-        used = self._memo.get(word)
+        used = self._objects_of.get(word)
         if used is None:
-            used = self._memo[word] = self._find_object(word)
+            if len(self._objects_of) >= _MEMO_LIMIT:
+                self._objects_of.clear()
+            used = self._objects_of[word] = self._find_object(word)
         return used
 
     def _find_object(self, word: str) -> str:
         tables = self.tables
         if word in tables.objects:
             return tables.objects[word]
+        if word in tables.general:
+            return word
         if word in tables.stop or word in tables.verbs or len(word) < _MIN_WORD:
             return ""
         if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-            single = word[:-1]
-            if single in tables.stop or single in tables.verbs:
-                return ""
-            return tables.objects.get(single, single if len(single) >= _MIN_WORD else word)
-        if word.endswith(("ing", "ed", "ly")) and word not in ("string", "embed", "thing"):
+            return self._find_object(word[:-1])
+        if word.endswith(("ing", "ed", "ly", "ive", "ous", "able", "ful")):
             return ""
         return word
 
-    def _english(self, word: str) -> str:
+    def _english(self, word: str) -> _Words:
         if word in self.tables.verbs or word in self.tables.objects:
-            return word
+            return (word,)
         translated = translate_german(word)
-        return word if translated is None else translated
+        return (word,) if translated is None else tuple(translated.split())
 
-    def _compose(self, verb: str, objects: Sequence[str]) -> str:
-        words = [word for word in objects if word != verb][:2]
-        return " ".join([verb, *words])
+
+def _add(weights: dict[str, float], words: Sequence[str], share: float) -> None:
+    for place, word in enumerate(words):
+        weights[word] = weights.get(word, 0.0) + share * (1.5 - 0.25 * place)
+
+
+def _by_weight(item: tuple[str, float]) -> tuple[float, str]:
+    return -item[1], item[0]

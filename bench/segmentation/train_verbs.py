@@ -1,0 +1,134 @@
+"""Fit the verb model that ships with `auto`, and show its held-out accuracy.
+
+    python bench/segmentation/train_verbs.py --bench ../shared/bench
+
+Labels: the first word of annotated names (todo items, model marks), canonical by the verb table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from dataset import FOLDS, Row, read_marks, read_rows
+from sklearn.linear_model import LogisticRegression
+
+from whyflame.segment.auto.table import read_steps
+from whyflame.segment.auto.verbs import describe_intervals
+from whyflame.segment.names import load_tables
+
+STRENGTH = 0.06
+TODO_WEIGHT = 2.0
+MIN_EXAMPLES = 10
+OUT = Path("processor/whyflame/segment/auto/verbs.json")
+
+
+@dataclass
+class Example:
+    row: int
+    start: int
+    end: int
+    verb: str
+    todo: bool
+
+
+def examples_of(number: int, row: Row, marks: list[dict] | None) -> list[Example]:
+    verbs, steps = load_tables().verbs, len(row.lane.steps)
+    found = []
+    for depth in (2, 3):
+        spans: list[list] = []
+        for i, mark in enumerate(marks or []):
+            path = tuple(mark["path"][:depth])
+            end = marks[i + 1]["step"] if marks and i + 1 < len(marks) else steps
+            if spans and spans[-1][2] == path:
+                spans[-1][1] = end
+            else:
+                spans.append([mark["step"], end, path])
+        for start, end, path in spans:
+            verb = verbs.get(path[-1].split()[0])
+            if len(path) == depth and verb and end > start:
+                found.append(Example(number, start, end, verb, todo=False))
+    return found + todo_examples(number, row)
+
+
+def todo_examples(number: int, row: Row) -> list[Example]:
+    if row.silver is None:
+        return []
+    verbs, names, found = load_tables().verbs, row.record["gold"]["names"], []
+    edges = [0, *(i for i in range(1, len(row.silver)) if row.silver[i] != row.silver[i - 1])]
+    for start, end in zip(edges, [*edges[1:], len(row.silver)], strict=True):
+        name = names[row.silver[start]] if row.silver[start] < len(names) else None
+        words = re.findall(r"[a-z]+", (name or "").lower())
+        if words and words[0] in verbs:
+            found.append(Example(number, start, end, verbs[words[0]], todo=True))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--out", type=Path, default=OUT)
+    options = parser.parse_args()
+    rows, marks = read_rows(options.bench), read_marks(options.bench)
+    examples = [
+        example
+        for number, row in enumerate(rows)
+        for example in examples_of(number, row, marks.get((row.source, row.record["id"])))
+    ]
+    counts = Counter(example.verb for example in examples)
+    examples = [example for example in examples if counts[example.verb] >= MIN_EXAMPLES]
+    parts = []
+    for blank in (False, True):
+        table = read_steps([row.blank if blank else row.lane for row in rows])
+        offset = table.starts[[example.row for example in examples]]
+        starts = offset + [example.start for example in examples]
+        ends = offset + [example.end for example in examples]
+        parts.append(describe_intervals(table, starts, ends))
+    verbs = np.array([example.verb for example in examples])
+    folds = np.array([rows[example.row].fold for example in examples])
+    todo = np.array([example.todo for example in examples])
+    weight = np.where(todo, TODO_WEIGHT, 1.0)
+
+    def fit(use: np.ndarray) -> LogisticRegression:
+        model = LogisticRegression(C=STRENGTH, max_iter=400)
+        return model.fit(
+            np.concatenate([part[use] for part in parts]),
+            np.concatenate([verbs[use]] * 2),
+            np.concatenate([weight[use], 0.5 * weight[use]]),
+        )
+
+    guess = [np.empty(len(verbs), verbs.dtype) for _ in parts]
+    for fold in range(FOLDS):
+        model = fit(folds != fold)
+        for mine, part in zip(guess, parts, strict=True):
+            mine[folds == fold] = model.predict(part[folds == fold])
+    for name, mine in zip(("text", "blank"), guess, strict=True):
+        hit = mine == verbs
+        print(f"{name}: todo {hit[todo].mean():.3f} ({todo.sum()}), marks {hit[~todo].mean():.3f}")
+    model = fit(np.ones(len(verbs), bool))
+    coefficients = np.round(model.coef_.T, 2)
+    kept = [
+        [int(r), int(c), float(coefficients[r, c])]
+        for r, c in zip(*np.nonzero(np.abs(coefficients) >= 0.04), strict=True)
+    ]
+    text = json.dumps(
+        {
+            "version": 1,
+            "features": coefficients.shape[0],
+            "verbs": model.classes_.tolist(),
+            "bias": np.round(model.intercept_, 3).tolist(),
+            "weights": kept,
+        },
+        separators=(",", ":"),
+    )
+    options.out.write_text(text + "\n", "utf-8")
+    print(f"{options.out}: {len(text)} bytes from {len(examples)} intervals")
+
+
+if __name__ == "__main__":
+    main()

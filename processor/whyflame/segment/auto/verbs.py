@@ -1,0 +1,159 @@
+"""The verb of an interval, from what its steps do: a shipped multinomial model, vectorised.
+
+Only arrays are read (activities, lead verbs, cue bits, place in the lane), so that verbs of all
+intervals of a batch cost a few sweeps, and so that content-free lanes get verbs too.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyflame.content.activity import ACTIVITIES
+from whyflame.content.vocabulary import CUES, LEADS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from whyflame.segment.auto.table import StepTable
+
+    Rows = NDArray[np.int64]
+
+__all__ = ["VerbModel", "choose_verbs", "describe_intervals", "load_verbs"]
+
+_KINDS, _LEADS = len(ACTIVITIES), len(LEADS)
+_LONG = 12
+
+
+def describe_intervals(table: StepTable, starts: Rows, ends: Rows) -> NDArray[np.float32]:
+    """One row of features an interval [start, end) of table rows."""
+    kind, lead = table.activity.astype(np.int64), table.model["lead"].astype(np.int64)
+    size = (ends - starts).astype(np.float32)[:, None]
+    lane = table.lane[starts]
+    first, last = table.starts[lane], table.starts[lane + 1]
+    length = np.maximum(last - first, 1)
+    begins, finishes = starts == first, ends == last
+    second = np.where(ends - starts > 1, kind[np.minimum(starts + 1, len(kind) - 1)], 0)
+    kinds = _share(np.eye(_KINDS, dtype=np.float32)[kind], starts, ends) / size
+    leads = _share(np.eye(_LEADS, dtype=np.float32)[lead], starts, ends) / size
+    cues = _bits(table.model["said"])
+    numbers = [
+        begins,
+        finishes,
+        begins & finishes,
+        (starts - first) / length,
+        (ends - first) / length,
+        np.minimum(size[:, 0], _LONG) / _LONG,
+        size[:, 0] == 1,
+        _share(table.failed[:, None].astype(np.float32), starts, ends)[:, 0] / size[:, 0],
+    ]
+    return np.concatenate(
+        [
+            np.column_stack(numbers),
+            kinds,
+            kinds > 0,
+            leads,
+            leads > 0,
+            _one_hot(kinds.argmax(axis=1), _KINDS),
+            _one_hot(kind[starts], _KINDS),
+            _one_hot(second, _KINDS),
+            _one_hot(kind[ends - 1], _KINDS),
+            _one_hot(np.where(begins, 0, kind[np.maximum(starts - 1, 0)]), _KINDS),
+            _one_hot(np.where(finishes, 0, kind[np.minimum(ends, len(kind) - 1)]), _KINDS),
+            _one_hot(lead[starts], _LEADS),
+            _one_hot(lead[starts], _LEADS) * begins[:, None],
+            _one_hot(kind[starts] * _LEADS + lead[starts], _KINDS * _LEADS),
+            cues[starts],
+            _share(cues, starts, np.minimum(starts + 3, ends)) > 0,
+        ],
+        axis=1,
+        dtype=np.float32,
+    )
+
+
+def _share(values: NDArray[np.float32], starts: Rows, ends: Rows) -> NDArray[np.float32]:
+    """Sums of the rows of every interval."""
+    sums = np.zeros((len(values) + 1, values.shape[1]), np.float32)
+    np.cumsum(values, axis=0, out=sums[1:])
+    return np.asarray(sums[ends] - sums[starts], np.float32)
+
+
+def _one_hot(codes: Rows, size: int) -> NDArray[np.float32]:
+    return np.eye(size, dtype=np.float32)[codes]
+
+
+def _bits(values: NDArray[np.uint32]) -> NDArray[np.float32]:
+    columns = np.ascontiguousarray(values.astype("<u4")).view(np.uint8).reshape(len(values), 4)
+    return np.unpackbits(columns, axis=1, bitorder="little")[:, : len(CUES)].astype(np.float32)
+
+
+@dataclass(frozen=True)
+class VerbModel:
+    """Weights per verb.
+
+    Attributes:
+        verbs: Of the shipped verb table.
+        weights: Features by verbs. bias: Per verb.
+    """
+
+    verbs: tuple[str, ...]
+    weights: NDArray[np.float32]
+    bias: NDArray[np.float32]
+
+    def choose(self, table: StepTable, starts: Rows, ends: Rows) -> list[str]:
+        """The likeliest verb of every interval."""
+        if not len(starts):
+            return []
+        scores = describe_intervals(table, starts, ends) @ self.weights + self.bias
+        return [self.verbs[code] for code in scores.argmax(axis=1)]
+
+
+@cache
+def load_verbs() -> VerbModel:
+    """The shipped model."""
+    text = files("whyflame.segment.auto").joinpath("verbs.json").read_text("utf-8")
+    raw: dict[str, Any] = json.loads(text)
+    weights = np.zeros((raw["features"], len(raw["verbs"])), np.float32)
+    for row, column, value in raw["weights"]:
+        weights[row, column] = value
+    return VerbModel(tuple(raw["verbs"]), weights, np.asarray(raw["bias"], np.float32))
+
+
+def choose_verbs(
+    table: StepTable, levels: Sequence[Sequence[Sequence[int]]]
+) -> list[dict[tuple[int, int], str]]:
+    """Verbs of every interval that nesting may ask for, per lane by (start, end).
+
+    Args:
+        table: The lanes' steps.
+        levels: Per lane its cut sets, coarse to fine; inside an interval the next level that cuts
+            it is read, so intervals lie between neighbours of the union of a level and those above.
+    """
+    keys: list[list[tuple[int, int]]] = []
+    for number, cut_sets in enumerate(levels):
+        length = int(table.starts[number + 1] - table.starts[number])
+        keys.append(list(_intervals(cut_sets, length)) if length else [])
+    offsets = np.repeat(table.starts[:-1], [len(pairs) for pairs in keys])
+    flat = [pair for pairs in keys for pair in pairs]
+    starts = offsets + np.asarray([start for start, _ in flat], np.int64)
+    ends = offsets + np.asarray([end for _, end in flat], np.int64)
+    chosen = iter(load_verbs().choose(table, starts, ends))
+    return [{pair: next(chosen) for pair in pairs} for pairs in keys]
+
+
+def _intervals(cut_sets: Sequence[Sequence[int]], length: int) -> dict[tuple[int, int], None]:
+    """Neighbours of the growing union of the cut sets."""
+    found: dict[tuple[int, int], None] = {(0, length): None}
+    union: set[int] = {0, length}
+    for cuts in cut_sets:
+        union.update(cuts)
+        found.update(dict.fromkeys(pairwise(sorted(union))))
+    return found

@@ -1,0 +1,214 @@
+"""Run a segmenter over annotated trajectories and compare: what `whyflame eval` does."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from whyflame.segment.names import NameTables, load_tables
+from whyflame.segment.run import segment_lanes
+from whyflame.segment.scoring import Tally, bootstrap, summarize, tally
+from whyflame.segment.trajectories import lane_of, read_trajectories
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from whyflame.segment.lane import Lane
+    from whyflame.segment.segmenter import Mark, Segmenter
+
+__all__ = ["GOLD", "Evaluation", "Trainable", "evaluate_file", "partition_at"]
+
+GOLD = ("partition", "coarse", "outer")
+_FOLDS = 5
+_OUTER_DEPTH = 2  # the root and one level below it
+_WORD = re.compile(r"[a-z]+")
+
+
+@runtime_checkable
+class Trainable(Protocol):
+    """A segmenter that wants reference lanes; `eval` gives it those of other tasks."""
+
+    def trained(self, lanes: Sequence[Lane], partitions: Sequence[list[int] | None]) -> Segmenter:
+        """The same segmenter, fitted."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What one file gives.
+
+    Attributes:
+        predictions: One record per trajectory, as written by `--predictions`.
+        scores: Pooled and macro figures; empty when the file has no such annotation.
+        intervals: 95 % bootstrap intervals of B-cubed F1 and boundary F1.
+        names: Shares of annotated names whose verb and whose object words agree.
+        skipped: Trajectories that their source marks as not to be scored.
+    """
+
+    predictions: list[dict[str, Any]]
+    scores: dict[str, float]
+    intervals: dict[str, tuple[float, float]]
+    names: dict[str, float]
+    skipped: int
+
+
+def partition_at(marks: Sequence[Mark], steps: int, depth: int | None = None) -> list[int]:
+    """Interval number per step, paths cut at `depth` names (None = innermost)."""
+    groups: list[int] = []
+    paths = {mark.step: mark.path[:depth] for mark in marks}
+    last: tuple[str, ...] | None = None
+    number = -1
+    for step in range(steps):
+        path = paths.get(step, last)
+        if path != last:
+            last, number = path, number + 1
+        groups.append(max(number, 0))
+    return groups
+
+
+def evaluate_file(
+    path: Path, segmenter: Segmenter, gold: str = "partition", *, blank: bool = False
+) -> Evaluation:
+    """Segment every trajectory of a file and score those that are annotated.
+
+    Args:
+        path: JSON lines, gzip by name.
+        segmenter: Which; a `Trainable` one is fitted on other tasks' trajectories, five folds.
+        gold: Annotation to compare with: `partition` and `coarse` against the innermost
+            intervals, `outer` against the outermost below the root.
+        blank: Leave out all that was said, as when content is not captured.
+    """
+    records = list(read_trajectories(path))
+    lanes = [lane_of(record, blank=blank) for record in records]
+    for number, lane in enumerate(lanes):
+        lane.name = str(number)
+    marks = _segment(records, lanes, segmenter, gold)
+    depth = _OUTER_DEPTH if gold == "outer" else None
+    tallies, names, skipped = [], _NameScore(_tables_of(segmenter)), 0
+    for record, found in zip(records, marks, strict=True):
+        annotated = _gold_of(record, gold)
+        if annotated is None:
+            continue
+        if record.get("scorable") is False or record.get("canonical") is False:
+            skipped += 1
+            continue
+        tallies.append(tally(partition_at(found, len(annotated), depth), annotated))
+        names.add(record, annotated, found, gold)
+    return Evaluation(
+        predictions=[
+            _prediction(record, found) for record, found in zip(records, marks, strict=True)
+        ],
+        scores=summarize(tallies),
+        intervals=_intervals(tallies),
+        names=names.shares(),
+        skipped=skipped,
+    )
+
+
+def _segment(
+    records: list[dict[str, Any]], lanes: list[Lane], segmenter: Segmenter, gold: str
+) -> list[tuple[Mark, ...]]:
+    marks: list[tuple[Mark, ...]] = [()] * len(lanes)
+    if not isinstance(segmenter, Trainable):
+        return [found.marks for found in segment_lanes(lanes, segmenter, {})]
+    folds = [zlib.crc32(str(record.get("task_key")).encode()) % _FOLDS for record in records]
+    partitions = [_gold_of(record, gold) for record in records]
+    for fold in sorted(set(folds)):
+        others = [i for i, other in enumerate(folds) if other != fold] or list(range(len(lanes)))
+        fitted = segmenter.trained([lanes[i] for i in others], [partitions[i] for i in others])
+        picked = [i for i, other in enumerate(folds) if other == fold]
+        for i, found in zip(
+            picked, segment_lanes([lanes[i] for i in picked], fitted, {}), strict=True
+        ):
+            marks[i] = found.marks
+    return marks
+
+
+def _gold_of(record: dict[str, Any], gold: str) -> list[int] | None:
+    found = (record.get("gold") or {}).get(gold)
+    if isinstance(found, dict):
+        found = found.get("partition")
+    if not isinstance(found, list) or len(found) != len(record["steps"]) or None in found:
+        return None
+    return found
+
+
+def _tables_of(segmenter: Segmenter) -> NameTables:
+    tables = getattr(getattr(segmenter, "namer", None), "tables", None)
+    return tables if isinstance(tables, NameTables) else load_tables()
+
+
+def _prediction(record: dict[str, Any], marks: Sequence[Mark]) -> dict[str, Any]:
+    steps = len(record["steps"])
+    return {
+        "id": record.get("id"),
+        "partition": partition_at(marks, steps),
+        "paths": list(_paths(marks, steps)),
+    }
+
+
+def _paths(marks: Sequence[Mark], steps: int) -> Iterator[list[str]]:
+    at = {mark.step: list(mark.path) for mark in marks}
+    path: list[str] = []
+    for step in range(steps):
+        path = at.get(step, path)
+        yield path
+
+
+def _intervals(tallies: list[Tally]) -> dict[str, tuple[float, float]]:
+    if not tallies:
+        return {}
+    return {
+        key: bootstrap(tallies, lambda scores, key=key: scores[key])  # type: ignore[misc]
+        for key in ("b3_f1", "boundary_f1")
+    }
+
+
+class _NameScore:
+    """Agreement of names, for files whose annotation names its groups.
+
+    A group's predicted name is the innermost name that most of its steps carry. Verbs agree when
+    the table gives both the same verb; objects when any object word is the same after aliases.
+    """
+
+    def __init__(self, tables: NameTables) -> None:
+        self._tables = tables
+        self._groups = self._verbs = self._objects = 0
+
+    def add(
+        self, record: dict[str, Any], groups: list[int], marks: Sequence[Mark], gold: str
+    ) -> None:
+        """Count the named groups of one trajectory."""
+        names = record["gold"].get("outer_names" if gold == "outer" else "names")
+        if not names or not marks or gold == "coarse":
+            return
+        inner = [path[-1] for path in _paths(marks, len(groups))]
+        for group in dict.fromkeys(groups):
+            if group >= len(names) or not isinstance(names[group], str) or not names[group].strip():
+                continue
+            carried = [name for name, at in zip(inner, groups, strict=True) if at == group]
+            self._compare(max(carried, key=carried.count), names[group])
+
+    def _compare(self, predicted: str, annotated: str) -> None:
+        words = _WORD.findall(annotated.lower())
+        verb = next((self._tables.verbs[w] for w in words[:3] if w in self._tables.verbs), None)
+        if verb is None:
+            return
+        mine = predicted.split()
+        self._groups += 1
+        self._verbs += self._tables.verbs.get(mine[0]) == verb
+        theirs = {self._tables.objects.get(word, word.rstrip("s")) for word in words}
+        self._objects += any(self._tables.objects.get(w, w.rstrip("s")) in theirs for w in mine[1:])
+
+    def shares(self) -> dict[str, float]:
+        """Empty when nothing was named."""
+        if not self._groups:
+            return {}
+        return {
+            "named_groups": self._groups,
+            "verb_class": self._verbs / self._groups,
+            "object_word": self._objects / self._groups,
+        }
