@@ -116,9 +116,11 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
         ),
         segment=lambda *asked: _segment_now(pipeline, config, state, asked),
         forget=lambda session, user, tenant: _forget(
-            data_dir, state, ForgetRequest(tenant, session, user)
+            pipeline.store.path.parent, state, ForgetRequest(tenant, session, user)
         ),
-        forgotten=lambda identifier, tenant: result_of(data_dir, identifier, tenant),
+        forgotten=lambda identifier, tenant: result_of(
+            pipeline.store.path.parent, identifier, tenant
+        ),
     )
     routes = pyroscope_routes(pipeline.store, config, now_ns)
     app = build_api(questions, actions, metrics_dir, config.http, routes)
@@ -195,7 +197,8 @@ def _said_busy(pipe: Connection) -> Iterator[None]:
 
     def say() -> None:
         while not done.wait(BUSY_SECONDS):
-            pipe.send({"busy": "forgetting"})
+            with contextlib.suppress(OSError):
+                pipe.send({"busy": "forgetting"})
 
     thread = threading.Thread(target=say, name="busy")
     thread.start()

@@ -142,7 +142,8 @@ class Supervisor:
         stable = time.monotonic() - child.started > STABLE_SECONDS
         child.deaths = 1 if stable else child.deaths + 1
         pause = RESTART_SECONDS[min(child.deaths, len(RESTART_SECONDS)) - 1]
-        _LOG.error("%s ended with code %s; starting it again", child.name, process.exitcode)
+        level = logging.ERROR if process.exitcode else logging.INFO
+        _LOG.log(level, "%s ended with code %s; starting it again", child.name, process.exitcode)
         if process.pid is not None:
             telemetry.mark_process_dead(process.pid, self.metrics_dir)
         time.sleep(pause)
@@ -168,10 +169,12 @@ class Supervisor:
         pipe, process = child.pipe, child.process
         if pipe is None or process is None:
             return
-        if not pipe.poll(START_SECONDS):
-            raise WhyflameError(f"{child.name} did not start within {START_SECONDS:.0f} s")
+        message: dict[str, str] = {"busy": ""}
         try:
-            message = pipe.recv()
+            while "busy" in message:
+                if not pipe.poll(START_SECONDS):
+                    raise WhyflameError(f"{child.name} did not start within {START_SECONDS:.0f} s")
+                message = pipe.recv()
         except EOFError:
             process.join(5)
             raise WhyflameError(

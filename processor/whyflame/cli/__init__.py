@@ -13,6 +13,7 @@ from whyflame.cli import (
     demo,
     diff,
     doctor,
+    forget,
     ingest,
     journal,
     outbox,
@@ -45,6 +46,7 @@ _COMMANDS = (
     outbox,
     doctor,
     journal,
+    forget,
     config,
     completion,
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["RemoteQuestions"]
 
 TIMEOUT_SECONDS = 120
+FORGET_SECONDS = 3600
+FORGOTTEN = ("traces", "spans", "payloads", "requests", "dead_letters")
+
+
+class NoAnswer(WhyflameError):  # noqa: N818 - a state of the server
+    """Nobody listens there, or the connection broke."""
 
 
 class RemoteQuestions:
@@ -90,6 +98,28 @@ class RemoteQuestions:
         found: dict[str, Any] = json.loads(body)
         return found
 
+    def forget(self, session: str | None, user: str | None) -> dict[str, Any]:
+        """Ask to forget, and wait until it is done.
+
+        Raises:
+            NothingMatched: There was nothing of it.
+        """
+        wanted = json.dumps({"session": session, "user": user}).encode()
+        answer = json.loads(self._send("POST", "/api/v1/forget", [], wanted, "application/json"))
+        path = f"/api/v1/forget/{answer['id']}"
+        deadline = time.monotonic() + FORGET_SECONDS
+        while time.monotonic() < deadline:
+            time.sleep(0.3)
+            try:
+                done = self._json(path, [])
+            except NoAnswer:
+                continue  # it does not answer while it forgets
+            if done["state"] == "done":
+                if not any(done[name] for name in FORGOTTEN):
+                    raise NothingMatched("nothing of this session or user is there")
+                return done
+        raise WhyflameError(f"the server is still busy; ask for {path} later")
+
     def _json(self, path: str, parameters: list[tuple[str, str]]) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self._send("GET", path, parameters))
         return found
@@ -113,9 +143,9 @@ class RemoteQuestions:
                 return content
         except urllib.error.HTTPError as error:
             raise _error(error) from error
-        except (urllib.error.URLError, TimeoutError) as error:
+        except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
-            raise WhyflameError(
+            raise NoAnswer(
                 f"no server answers at {self._url} ({reason}); start `whyflame serve`, "
                 "or give --data-dir for a store that is not in use"
             ) from error

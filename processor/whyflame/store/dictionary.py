@@ -35,12 +35,15 @@ class Dictionary:
         """Ids by value, and values by id. A cold command that never asks does not load them."""
         with self._lock:
             query = f"SELECT id, {self._column} FROM {self._table} ORDER BY id"
-            values = [
-                tuple(value) if isinstance(value, list) else value
-                for _, value in self._cursor.execute(query).fetchall()
-            ]
+            rows = self._cursor.execute(query).fetchall()
+            # What was forgotten leaves a gap.
+            values: list[Any] = [None] * (rows[-1][0] + 1 if rows else 0)
+            for number, value in rows:
+                values[number] = tuple(value) if isinstance(value, list) else value
             self._written = len(values)
-            return {value: number for number, value in enumerate(values)}, values
+            return {
+                value: number for number, value in enumerate(values) if value is not None
+            }, values
 
     @property
     def _ids(self) -> dict[Any, int]:

@@ -14,7 +14,7 @@ import duckdb
 
 from whyflame.errors import StoreError
 from whyflame.store.dictionary import Dictionary
-from whyflame.store.schema import SCHEMA_VERSION, TABLES, VIEWS
+from whyflame.store.schema import ADDED_COLUMNS, SCHEMA_VERSION, TABLES, VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +65,7 @@ class Store:
 
     def _prepare(self) -> None:
         self._connection.execute(TABLES)
+        self._connection.execute(ADDED_COLUMNS)
         self._connection.execute(VIEWS)
         row = self._connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
         if row is None:

@@ -105,6 +105,11 @@ CREATE TABLE IF NOT EXISTS carry (
 CREATE TABLE IF NOT EXISTS counters (name VARCHAR, label VARCHAR, amount BIGINT, tenant VARCHAR);
 """
 
+ADDED_COLUMNS = """
+ALTER TABLE counters ADD COLUMN IF NOT EXISTS tenant VARCHAR DEFAULT '';
+"""
+"""Columns that stores made by earlier versions of this schema lack."""
+
 VIEWS = """
 CREATE OR REPLACE VIEW current_generation AS
     SELECT trace_key, max(generation) AS generation FROM generations GROUP BY trace_key;

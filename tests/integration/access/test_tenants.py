@@ -157,7 +157,8 @@ def test_each_tenant_sees_its_own(callers: dict[str, Caller]) -> None:
         (row,) = caller.get("/api/v1/totals?by=agent")["rows"]
         assert (row["agent"], row["llm_calls"]) == (f"agent-{word}", calls)
         (session,) = caller.get("/api/v1/sessions")["sessions"]
-        assert session["session"] == SESSION and session["agents"] == [f"agent-{word}"]
+        assert session["session"] == SESSION
+        assert session["agents"] == [f"agent-{word}"]
         assert f"agent-{word}" in caller.ask(f"/api/v1/sessions/{SESSION}")[1]
         assert caller.get("/api/v1/status")["operations"] == calls + 1
         assert f"agent-{word}" in caller.ask("/api/v1/profile?format=folded")[1]
