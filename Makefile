@@ -1,7 +1,7 @@
 # whyflame: `make demo` shows it, `make test` checks it. Both set up what they need in .venv.
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types contracts dependencies spelling wheel unit integration \
-        pytest chart-tools bench image-test fix docs requirements clean
+        pytest chart-tools chaos bench image-test fix docs requirements clean
 
 BIN := .venv/bin
 QUIET := scripts/quiet
@@ -58,6 +58,10 @@ unit: .venv/dev  ## the unit tests alone
 integration: .venv/dev  ## the tests with real servers and stores alone, without the slow ones
 	@$(BIN)/pytest -q tests/integration $(ARGS)
 
+chaos: .venv/dev  ## kills, crashes and rare interleavings, for minutes
+	@$(BIN)/pytest -q -m soak --timeout 1800 tests
+	@$(BIN)/pytest -q -m "not soak" tests/integration/test_kill.py
+
 bench: .venv/dev  ## figures: acknowledged spans a second, fold, segmentation (data beside the repository)
 	@$(BIN)/python bench/ingest/acks.py
 	@$(BIN)/python bench/fold/fold_bench.py 27765 1000000
@@ -70,7 +74,7 @@ chart-tools:
 # Processes that a test kills leave no figures or broken ones: combine says so and goes on.
 pytest: .venv/dev chart-tools
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && export COVERAGE_FILE="$$folder/data" \
-	    && $(QUIET) -l tests $(BIN)/coverage run -m pytest -q -m "slow or not slow" tests \
+	    && $(QUIET) -l tests $(BIN)/coverage run -m pytest -q -m "not soak" tests \
 	    && { $(BIN)/coverage combine -q 2>/dev/null || true; } \
 	    && $(QUIET) coverage $(BIN)/coverage report
 

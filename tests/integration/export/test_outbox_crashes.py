@@ -151,4 +151,4 @@ def _tried(examples: int, steps: int) -> settings:
 ExportMachine.TestCase.settings = _tried(5, 12)
 LongExportMachine.TestCase.settings = _tried(150, 30)
 TestExportMachine = ExportMachine.TestCase
-TestLongExportMachine = pytest.mark.slow(pytest.mark.timeout(900)(LongExportMachine.TestCase))
+TestLongExportMachine = pytest.mark.soak(pytest.mark.timeout(900)(LongExportMachine.TestCase))
