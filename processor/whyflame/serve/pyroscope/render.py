@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from whyflame.fold import flamegraph
+from whyflame.fold import flamegraph, pprof
 from whyflame.fold.timerange import parse_time
 from whyflame.serve.pyroscope.asking import Asking, Wanted
 from whyflame.serve.pyroscope.connect import ConnectError
@@ -26,6 +26,7 @@ Plain = tuple[bytes, str]
 """A body and its media type."""
 
 _JSON, _TEXT = "application/json", "text/plain; charset=utf-8"
+_PROFILE = "application/octet-stream"
 _STEPS_SECONDS = (15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 43_200, 86_400, 604_800)
 _MAX_POINTS = 1500
 _SAMPLE_RATE = 100
@@ -34,7 +35,11 @@ _SAMPLE_RATE = 100
 def _render(asking: Asking, query: Mapping[str, str]) -> Plain:
     max_nodes = _max_nodes(query)
     wanted = _wanted(asking, query, "query", "from", "until")
-    profile = asking.profile(wanted)
+    is_file = query.get("format") == "pprof"
+    profile = asking.profile(wanted, timed=is_file)
+    if is_file:
+        # Not in Pyroscope: `go tool pprof` fetches with GET.
+        return pprof.encode(profile), _PROFILE
     if query.get("format") == "dot":
         return encode_dot(profile, max_nodes).encode(), _TEXT
     graph = flamegraph.encode(profile, None, max_nodes)
