@@ -1,7 +1,7 @@
 # whyflame: `make demo` shows it, `make test` checks it. Both set up what they need in .venv.
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types contracts dependencies spelling wheel unit integration \
-        pytest chart-tools chaos bench image-test fix docs requirements clean
+        pytest peers chaos bench image-test fix docs requirements clean
 
 BIN := .venv/bin
 QUIET := scripts/quiet
@@ -67,12 +67,13 @@ bench: .venv/dev  ## figures: acknowledged spans a second, fold, segmentation (d
 	@$(BIN)/python bench/fold/fold_bench.py 27765 1000000
 	@test ! -d ../shared/bench || $(BIN)/python bench/segmentation/evaluate.py --bench ../shared/bench
 
-# Helm takes two minutes to build, once; without Go the chart's tests skip (and fail in CI).
-chart-tools:
-	@if command -v go >/dev/null; then $(QUIET) "build of Helm" scripts/helm; fi
+# Helm and the peers of tests take minutes to build, once; without Go what needs them skips (and fails in CI).
+PEERS := $(filter-out scripts/setup scripts/quiet scripts/image-test,$(wildcard scripts/*))
+peers:
+	@if command -v go >/dev/null; then for build in $(PEERS); do $(QUIET) "build of a peer" $$build || exit; done; fi
 
 # Processes that a test kills leave no figures or broken ones: combine says so and goes on.
-pytest: .venv/dev chart-tools
+pytest: .venv/dev peers
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && export COVERAGE_FILE="$$folder/data" \
 	    && $(QUIET) -l tests $(BIN)/coverage run -m pytest -q -m "not soak" tests \
 	    && { $(BIN)/coverage combine -q 2>/dev/null || true; } \
@@ -88,7 +89,7 @@ fix: .venv/dev  ## format, and mend what the linter can
 docs: .venv/dev  ## write the pages that are made from the code
 	@$(BIN)/python -m whyflame.config > docs/configuration.md
 
-DEV_GROUPS := $(foreach group,test types lint deploy release,--group $(group))
+DEV_GROUPS := $(foreach group,test types lint deploy page release,--group $(group))
 COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --custom-compile-command "make requirements"
 requirements: .venv/runtime  ## pin the newest allowed versions of everything, with hashes
