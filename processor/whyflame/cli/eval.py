@@ -154,5 +154,6 @@ def _print_details(result: Evaluation) -> None:
     if result.names:
         print(
             f"{'names':>28} {result.names['named_groups']:.0f} groups: verb agrees "
-            f"{result.names['verb_class']:.3f}, an object word {result.names['object_word']:.3f}"
+            f"{result.names['verb_class']:.3f}, an object word {result.names['object_word']:.3f} (in the path "
+            f"{result.names['object_word_in_path']:.3f})"
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -114,7 +113,10 @@ def _segment(
     marks: list[tuple[Mark, ...]] = [()] * len(lanes)
     if not isinstance(segmenter, Trainable):
         return [found.marks for found in segment_lanes(lanes, segmenter, {})]
-    folds = [zlib.crc32(str(record.get("task_key")).encode()) % _FOLDS for record in records]
+    order: dict[str, int] = {}
+    folds = [
+        order.setdefault(str(record.get("task_key")), len(order)) % _FOLDS for record in records
+    ]
     partitions = [_gold_of(record, gold) for record in records]
     for fold in sorted(set(folds)):
         others = [i for i, other in enumerate(folds) if other != fold] or list(range(len(lanes)))
@@ -176,7 +178,7 @@ class _NameScore:
 
     def __init__(self, tables: NameTables) -> None:
         self._tables = tables
-        self._groups = self._verbs = self._objects = 0
+        self._groups = self._verbs = self._objects = self._anywhere = 0
 
     def add(
         self, record: dict[str, Any], groups: list[int], marks: Sequence[Mark], gold: str
@@ -185,23 +187,28 @@ class _NameScore:
         names = record["gold"].get("outer_names" if gold == "outer" else "names")
         if not names or not marks or gold == "coarse":
             return
-        inner = [path[-1] for path in _paths(marks, len(groups))]
+        paths = list(_paths(marks, len(groups)))
         for group in dict.fromkeys(groups):
             if group >= len(names) or not isinstance(names[group], str) or not names[group].strip():
                 continue
-            carried = [name for name, at in zip(inner, groups, strict=True) if at == group]
+            carried = [path for path, at in zip(paths, groups, strict=True) if at == group]
             self._compare(max(carried, key=carried.count), names[group])
 
-    def _compare(self, predicted: str, annotated: str) -> None:
+    def _compare(self, path: list[str], annotated: str) -> None:
         words = _WORD.findall(annotated.lower())
         verb = next((self._tables.verbs[w] for w in words[:3] if w in self._tables.verbs), None)
         if verb is None:
             return
-        mine = predicted.split()
         self._groups += 1
-        self._verbs += self._tables.verbs.get(mine[0]) == verb
-        theirs = {self._tables.objects.get(word, word.rstrip("s")) for word in words}
-        self._objects += any(self._tables.objects.get(w, w.rstrip("s")) in theirs for w in mine[1:])
+        self._verbs += self._tables.verbs.get(path[-1].split()[0]) == verb
+        theirs = {self._canonical(word) for word in words}
+        self._objects += any(self._canonical(w) in theirs for w in path[-1].split()[1:])
+        self._anywhere += any(
+            self._canonical(word) in theirs for name in path for word in name.split()[1:]
+        )
+
+    def _canonical(self, word: str) -> str:
+        return self._tables.objects.get(word, word.rstrip("s"))
 
     def shares(self) -> dict[str, float]:
         """Empty when nothing was named."""
@@ -211,4 +218,5 @@ class _NameScore:
             "named_groups": self._groups,
             "verb_class": self._verbs / self._groups,
             "object_word": self._objects / self._groups,
+            "object_word_in_path": self._anywhere / self._groups,
         }
