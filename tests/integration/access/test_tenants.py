@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import grpc
 import pytest
 from tests import otlp
+from tests.routes import api_routes
 from tests.serving import EXPORT, Serving, wait_until
-
-from whyflame.config import HttpConfig
-from whyflame.serve.api import Actions, build_api
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -104,12 +103,6 @@ def callers(
         yield found
 
 
-def routes() -> list[str]:
-    """Paths of every route of the API."""
-    app = build_api(None, Actions(lambda: True, lambda *_: None, lambda *_: {}), None, HttpConfig())  # type: ignore[arg-type]
-    return [route.path for route in app.routes if hasattr(route, "path")]  # type: ignore[attr-defined]
-
-
 ASKED = {
     "/api/v1/totals": ["?by=session,agent,model,service", "?by=user_hash"],
     "/api/v1/profile": [f"?format={name}" for name in ("pprof", "folded", "svg", "json")],
@@ -129,25 +122,58 @@ ASKED = {
 }
 
 
-def test_no_route_shows_another_tenant(callers: dict[str, Caller]) -> None:
+QUERY = "/querier.v1.QuerierService/"
+GRAFANA = {"start": otlp.T0 // 10**6 - 10**6, "end": otlp.T0 // 10**6 + 10**6}
+SELECTED = GRAFANA | {"profileTypeID": "agent:tokens:count:agent:count", "labelSelector": "{}"}
+MESSAGES: dict[str, dict[str, Any]] = {
+    "ProfileTypes": GRAFANA,
+    "LabelNames": GRAFANA,
+    "LabelValues": {"name": "agent"} | GRAFANA,
+    "Series": GRAFANA,
+    "SelectMergeSpanProfile": SELECTED | {"spanSelector": ["0000000000000001"]},
+    "SelectSeries": SELECTED | {"step": 15, "groupBy": ["agent"]},
+    "Diff": {"left": SELECTED, "right": SELECTED},
+}
+PYROSCOPE = (
+    "?query=agent%3Atokens%3Acount%3Aagent%3Acount%7B%7D&label=agent"
+    f"&from={GRAFANA['start']}&until={GRAFANA['end']}"
+    + "".join(f"&{side}Query=agent%3Atokens%3Acount%3Aagent%3Acount%7B%7D&{side}From={GRAFANA['start']}"
+              f"&{side}Until={GRAFANA['end']}" for side in ("left", "right"))
+)  # fmt: skip
+
+
+def questions(path: str) -> list[tuple[str, bytes | None]]:
+    """(address, body) of everything that is asked of a route."""
+    if path.startswith(QUERY):
+        message = MESSAGES.get(path.removeprefix(QUERY), SELECTED)
+        return [(path, json.dumps(message).encode())]
+    if path.startswith("/pyroscope/"):
+        return [(path + PYROSCOPE, None)]
+    base = path.replace("/{session:path}", "")
+    body = b"{}" if path.endswith(("import", "segment")) else None
+    assert path in ASKED or not path.startswith("/api/v1/") or "forget" in path, f"new: {path}"
+    return [(base + query, body) for query in ASKED.get(path, [])]
+
+
+def test_no_route_shows_another_tenant(callers: dict[str, Caller], tmp_path: Path) -> None:
     """Every route is asked by both tenants; no answer holds a name of the other."""
-    asked = 0
-    for path in routes():
-        if not path.startswith("/api/"):
-            continue
-        assert path in ASKED or path.startswith("/api/v1/forget"), f"a new route: {path}"
-        for query in ASKED.get(path, []):
+    answered: dict[str, int] = {}
+    for path, _ in api_routes(tmp_path):
+        for address, body in questions(path):
             for name, caller in callers.items():
                 other = next(word for tenant, word in NAMES.items() if tenant != name)
-                base = path.replace("/{session:path}", "")
-                body = b"{}" if path.endswith(("import", "segment")) else None
-                status, text = caller.ask(base + query, body, "application/json" if body else "")
-                if other in query:
-                    assert status == 404, (path, text)  # the answer repeats the question
+                status, text = caller.ask(address, body, "application/json" if body else "")
+                if other in address:
+                    assert status == 404, (address, text)  # the answer repeats the question
                 else:
-                    assert other not in text, (path, text)
-                asked += 1
-    assert asked > 30
+                    assert other not in text, (address, text)
+                answered[path] = answered.get(path, 0) + (NAMES[name] in text)
+    # The questions were such that both saw their own names.
+    for path in ("totals", "profile", "sessions", "diff", "values", "behind"):
+        assert answered[f"/api/v1/{path}"] >= 2, path
+    for path in ("SelectMergeStacktraces", "LabelValues", "Series", "SelectMergeProfile"):
+        assert answered[QUERY + path] == 2, path
+    assert answered["/pyroscope/render"] == answered["/pyroscope/label-values"] == 2
 
 
 def test_each_tenant_sees_its_own(callers: dict[str, Caller]) -> None:

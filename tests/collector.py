@@ -1,0 +1,86 @@
+"""A real OpenTelemetry Collector as `scripts/collector` built it, as a child process."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import socket
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from tests.serving import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "tests" / "peers" / "collector"
+
+
+def collector_binary() -> Path:
+    """The built Collector; without Go there may be none, but never in CI."""
+    source = b"".join((SOURCE / name).read_bytes() for name in ("main.go", "go.mod", "go.sum"))
+    stamp = hashlib.sha256(source).hexdigest()[:16]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    binary = cache / "whyflame" / "collector" / f"collector-{stamp}"
+    if not binary.is_file():
+        reason = "no Collector: run scripts/collector, which needs Go"
+        if os.environ.get("CI") == "true" or shutil.which("go"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return binary
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@contextmanager
+def collecting(folder: Path, exporter: dict[str, Any]) -> Iterator[str]:
+    """Run a Collector that takes OTLP/gRPC and passes it on; gives its address.
+
+    Args:
+        folder: For its configuration and log. exporter: The block `exporters`, one entry.
+    """
+    address = f"127.0.0.1:{free_port()}"
+    signals = ("traces", "logs")
+    config = {
+        "receivers": {"otlp": {"protocols": {"grpc": {"endpoint": address}}}},
+        "exporters": exporter,
+        "service": {
+            "telemetry": {"metrics": {"level": "none"}, "logs": {"level": "warn"}},
+            "pipelines": {
+                name: {"receivers": ["otlp"], "exporters": list(exporter)} for name in signals
+            },
+        },
+    }
+    file = folder / "collector.yaml"
+    file.write_text(yaml.safe_dump(config))
+    with (folder / "collector.log").open("w") as log:
+        process = subprocess.Popen(
+            [collector_binary(), "--config", f"file:{file}"], stderr=log, stdout=log
+        )
+        try:
+            wait_until(lambda: _listens(address, process, folder / "collector.log"))
+            yield address
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _listens(address: str, process: subprocess.Popen[bytes], log: Path) -> bool:
+    assert process.poll() is None, log.read_text()
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=1):
+            return True
+    except OSError:
+        return False
