@@ -75,8 +75,9 @@ def coverage(store: Store, condition: Fragment, tenant: str | None = None) -> di
         ),
         "unknown_scopes": dict(
             rows(
-                "SELECT coalesce(nullif(s.scope, ''), '(none)') AS scope, count(*) FROM spans s "
-                f"WHERE s.dialect = 'other' AND s.trace_key IN (SELECT trace_key FROM {base}) "
+                "SELECT coalesce(nullif(scope, ''), '(none)') AS scope, count(*) "
+                "FROM spans s JOIN origins USING (origin) "
+                f"WHERE dialect = 'other' AND s.trace_key IN (SELECT trace_key FROM {base}) "
                 "GROUP BY ALL ORDER BY 2 DESC, 1"
             )
         ),
@@ -130,13 +131,13 @@ def _producers(
             **dict(zip(keys, counts, strict=True)),
         }
         for dialect, scope, version, *counts in rows(
-            "SELECT o.dialect, s.scope, s.scope_version, count(*), "
+            "SELECT o.dialect, scope, scope_version, count(*), "
             f"count(*) FILTER (o.kind = {llm}), "
             f"count(*) FILTER (o.kind = {llm} AND {no_usage}), "
             "count(*) FILTER (NOT o.session_known), "
             f"count(*) FILTER (o.kind = {llm} AND s.prompt_sha256 IS NULL "
             "AND coalesce(s.output_bytes, 0) = 0) "
-            f"FROM {base} o JOIN spans s USING (span_key) WHERE o.counted "
+            f"FROM {base} o JOIN spans s USING (span_key) JOIN origins USING (origin) WHERE o.counted "
             "GROUP BY ALL ORDER BY 4 DESC, 2, 3, 1"
         )
     ]

@@ -88,7 +88,7 @@ def sessions_of(cursor: duckdb.DuckDBPyConnection, keys: set[int]) -> set[str]:
 def forget_traces(store: Store, keys: set[int], tenant: str) -> Removed:
     """Delete all rows of these traces, and strings that no row uses any more.
 
-    The store's dictionaries in memory are stale afterwards: close the store.
+    The store's dictionaries in memory and its `SpanWriter` are stale afterwards: close the store.
     """
     cursor = store.cursor()
     removed = Removed(names=sessions_of(cursor, keys))
@@ -114,6 +114,8 @@ def forget_traces(store: Store, keys: set[int], tenant: str) -> Removed:
         cursor.execute(
             f"DELETE FROM superseded WHERE span_key IN {_SPANS} OR by_span_key IN {_SPANS}"
         )
+        # An origin names services, agents and tools; it goes with the last span that has it.
+        cursor.execute("DELETE FROM origins WHERE origin NOT IN (SELECT origin FROM spans)")
         _forget_strings(cursor)
     return removed
 

@@ -6,43 +6,34 @@ memory; a trace that left the window (or arrives by import) is looked up in the 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from whyflame.model import Content, Kind, Span, Status
+from whyflame.model import Kind, Span
 from whyflame.store.duck import append, transaction
+from whyflame.store.span_rows import Origins, row_of
+from whyflame.store.window import OpenTrace, SeenTraces, Window, pack, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import duckdb
 
     from whyflame.store.duck import Store
 
-__all__ = ["SPAN_COLUMNS", "AppendResult", "SpanWriter", "span_from_row"]
+__all__ = ["AppendResult", "SpanWriter"]
 
 WINDOW_TRACES = 50_000
+# About 200 bytes each.
+WINDOW_SPANS = 300_000
+# So many origins are looked through for unused ones at the start.
+MANY_ORIGINS = 50_000
 # The provider SDK's own view of a call; a trace made only of such spans belongs to another trace.
 PROVIDER_WIRE = 9
+_CALLS = (Kind.LLM, Kind.EMBED)
 
-SPAN_COLUMNS = (
-    "span_key, trace_key, tenant, signal, trace_id, span_id, parent_id, links, start_ns, end_ns, "
-    "received_ns, name, kind, dialect, scope, scope_version, service, service_version, "
-    "environment, instance, host, session, conversation, user_hash, agent, agent_id, model, "
-    "request_model, provider, tool, call_id, asked, response_id, answered, wire, remote, status, "
-    "error_type, outcome, input_uncached, cache_read, cache_write, output_visible, reasoning, "
-    "cost_nanousd, claimed_input, claimed_output, usage_semantics, resends, skill, path_group, "
-    "domain, effect, prompt_sha256, user_messages, input_bytes, output_bytes, features, extra, "
-    "dubious, attributes_count"
-)
-
-
-@dataclass(slots=True)
-class _OpenTrace:
-    key: int
-    # span id -> (span key, how much it says); the richer arrival stays
-    spans: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+_Seen = dict[tuple[int, str | None], list[Any]]
+"""Rows of `traces_seen` by (trace key, session)."""
 
 
 @dataclass(slots=True)
@@ -71,10 +62,12 @@ class SpanWriter:
 
     def __init__(self, store: Store, *, window_traces: int = WINDOW_TRACES) -> None:
         self._cursor = store.cursor()
-        self._window: OrderedDict[tuple[str, bytes], _OpenTrace] = OrderedDict()
-        self._window_traces = window_traces
+        self._window = Window(window_traces, WINDOW_SPANS)
         self._next_span = _next_key(self._cursor, "spans", "span_key")
         self._next_trace = _next_key(self._cursor, "traces", "trace_key")
+        _prune_origins(self._cursor)
+        self._origins = Origins(_next_key(self._cursor, "origins", "origin"))
+        self._seen_traces = self._load_seen()
 
     def positions(self) -> dict[str, tuple[int, int]]:
         """Journal position by stream: (segment, byte offset) up to which all is stored."""
@@ -98,10 +91,10 @@ class SpanWriter:
             counters: (tenant, name, label) -> amount to add to the coverage counters.
         """
         keys = (self._next_span, self._next_trace)
-        undo: list[tuple[str, bytes]] = []
+        touched = {(span.tenant, span.trace_id): None for span in spans}
         try:
             with transaction(self._cursor):
-                result = self._append(spans, undo)
+                result = self._append(spans, list(touched))
                 append(
                     self._cursor,
                     "counters",
@@ -111,88 +104,103 @@ class SpanWriter:
         except BaseException:
             # What the window learned is not in the store: forget the touched traces.
             self._next_span, self._next_trace = keys
-            for trace in undo:
-                self._window.pop(trace, None)
+            self._window.drop(touched)
+            self._origins.forget()
             raise
-        self._shrink()
+        self._origins.confirm()
+        self._window.count(result.stored - result.superseded)
+        if self._seen_traces.is_full:
+            self._seen_traces = self._load_seen()
         return result
 
-    def _append(self, spans: Sequence[Span], undo: list[tuple[str, bytes]]) -> AppendResult:
+    def _append(self, spans: Sequence[Span], names: list[tuple[str, bytes]]) -> AppendResult:
         result = AppendResult()
-        new_traces = self._open_traces(spans, undo)
+        traces, new_traces = self._open_traces(names)
         rows: list[tuple[Any, ...]] = []
         superseded: list[tuple[int, int, str]] = []
-        seen: dict[tuple[int, str | None], list[Any]] = {}
+        seen: _Seen = {}
         for span in spans:
-            trace = self._window[span.tenant, span.trace_id]
+            trace = traces[span.tenant, span.trace_id]
+            weight = _weigh(span.attributes_count, ended=span.end_ns is not None)
             known = trace.spans.get(span.span_id)
-            weight = _weight(span)
-            if known is not None and known[1] >= weight:
-                result.repeated += 1
+            if known is not None and not self._supersedes(known, weight, superseded, result):
                 continue
             span.span_key, span.trace_key = self._next_span, trace.key
+            trace.spans[span.span_id] = pack(self._next_span, weight)
             self._next_span += 1
-            if known is not None:
-                superseded.append((known[0], span.span_key, "richer"))
-            trace.spans[span.span_id] = (span.span_key, weight)
-            rows.append(_row(span))
+            rows.append(row_of(span, self._origins.number(span)))
             _see(seen, span)
-            oldest, newest = result.traces.get(trace.key, (span.received_ns, span.received_ns))
-            result.traces[trace.key] = (
-                min(oldest, span.received_ns),
-                max(newest, span.received_ns),
-            )
+            _note_receipt(result.traces, trace.key, span.received_ns)
         append(self._cursor, "traces", new_traces)
+        append(self._cursor, "origins", self._origins.fresh_rows())
         append(self._cursor, "spans", rows)
         append(self._cursor, "superseded", superseded)
         append(self._cursor, "traces_seen", [tuple(row) for row in seen.values()])
         result.stored, result.superseded = len(rows), len(superseded)
         return result
 
+    def _supersedes(
+        self,
+        known: int,
+        weight: int,
+        superseded: list[tuple[int, int, str]],
+        result: AppendResult,
+    ) -> bool:
+        """Whether a span that is known comes with more than it had; notes either."""
+        key, had = unpack(known)
+        if had >= weight:
+            result.repeated += 1
+            return False
+        superseded.append((key, self._next_span, "richer"))
+        return True
+
     def _open_traces(
-        self, spans: Sequence[Span], undo: list[tuple[str, bytes]]
-    ) -> list[tuple[int, str, bytes]]:
-        """Bring every trace of the batch into the window; returns rows for new traces."""
-        names = dict.fromkeys((span.tenant, span.trace_id) for span in spans)
-        undo.extend(names)
-        missing = []
-        for name in names:
-            if name in self._window:
-                self._window.move_to_end(name)
-            else:
-                missing.append(name)
-        known = self._look_up(missing)
-        fresh = []
+        self, names: list[tuple[str, bytes]]
+    ) -> tuple[dict[tuple[str, bytes], OpenTrace], list[tuple[int, str, bytes]]]:
+        """The traces of a batch, brought into the window; and rows for those that are new."""
+        found = {name: self._window.get(name) for name in names}
+        missing = [name for name, trace in found.items() if trace is None]
+        known = self._look_up([name for name in missing if self._seen_traces.may_hold(name[1])])
+        fresh: list[tuple[int, str, bytes]] = []
+        traces = {name: trace for name, trace in found.items() if trace is not None}
         for name in missing:
             trace = known.get(name)
             if trace is None:
-                trace = _OpenTrace(self._next_trace)
+                trace = OpenTrace(self._next_trace)
                 self._next_trace += 1
+                self._seen_traces.add(name[1])
                 fresh.append((trace.key, *name))
-            self._window[name] = trace
-        return fresh
+            traces[name] = trace
+            self._window.add(name, trace)
+        return traces, fresh
 
-    def _look_up(self, names: list[tuple[str, bytes]]) -> dict[tuple[str, bytes], _OpenTrace]:
-        """Traces the store knows already, with their spans."""
-        if not names or self._next_trace == 0:
+    def _look_up(self, names: list[tuple[str, bytes]]) -> dict[tuple[str, bytes], OpenTrace]:
+        """Those of these traces that the store knows, with their spans."""
+        if not names:
             return {}
-        keys = {
-            (tenant, bytes(trace_id)): _OpenTrace(key)
+        wanted = set(names)
+        traces = {
+            (tenant, trace_id): OpenTrace(key)
             for key, tenant, trace_id in self._cursor.execute(
                 "SELECT trace_key, tenant, trace_id FROM traces WHERE trace_id IN "
                 "(SELECT unnest(?::BLOB[]))",
                 [[trace_id for _, trace_id in names]],
             ).fetchall()
+            if (tenant, trace_id) in wanted
         }
-        if keys:
-            by_key = {trace.key: trace for trace in keys.values()}
+        if traces:
+            by_key = {trace.key: trace for trace in traces.values()}
             for trace_key, span_id, span_key, attributes, ended in self._cursor.execute(
                 "SELECT trace_key, span_id, span_key, attributes_count, end_ns IS NOT NULL "
                 "FROM spans WHERE trace_key IN (SELECT unnest(?::BIGINT[])) ORDER BY span_key",
                 [list(by_key)],
             ).fetchall():
-                by_key[trace_key].spans[bytes(span_id)] = (span_key, _weigh(attributes, ended))
-        return keys
+                by_key[trace_key].spans[span_id] = pack(span_key, _weigh(attributes, ended=ended))
+        return traces
+
+    def _load_seen(self) -> SeenTraces:
+        cursor = self._cursor.execute("SELECT trace_id FROM traces")
+        return SeenTraces(_values(cursor), self._next_trace)
 
     def _write_positions(self, positions: Mapping[str, tuple[int, int]]) -> None:
         for stream, (segment, offset) in positions.items():
@@ -201,9 +209,11 @@ class SpanWriter:
                 "INSERT INTO journal_position VALUES (?, ?, ?)", [stream, segment, offset]
             )
 
-    def _shrink(self) -> None:
-        while len(self._window) > self._window_traces:
-            self._window.popitem(last=False)
+
+def _values(cursor: duckdb.DuckDBPyConnection) -> Iterator[bytes]:
+    while rows := cursor.fetchmany(10_000):
+        for (value,) in rows:
+            yield value
 
 
 def _next_key(cursor: duckdb.DuckDBPyConnection, table: str, column: str) -> int:
@@ -212,98 +222,42 @@ def _next_key(cursor: duckdb.DuckDBPyConnection, table: str, column: str) -> int
     return int(row[0]) if row else 0
 
 
-def _weigh(attributes_count: int, ended: bool) -> int:  # noqa: FBT001 - a row's column
+def _prune_origins(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Drop what spans of forgotten traces had in common (pods come and go)."""
+    if _next_key(cursor, "origins", "origin") > MANY_ORIGINS:
+        cursor.execute(
+            "DELETE FROM origins WHERE origin NOT IN (SELECT origin FROM spans) "
+            "AND origin < (SELECT max(origin) FROM origins)"
+        )
+
+
+def _weigh(attributes_count: int, *, ended: bool) -> int:
     # An ended span always says more than a pending one, however many attributes that had.
-    return attributes_count + (1 << 20 if ended else 0)
+    return attributes_count + (1 << 20) if ended else attributes_count
 
 
-def _weight(span: Span) -> int:
-    return _weigh(span.attributes_count, span.end_ns is not None)
+def _note_receipt(traces: dict[int, tuple[int, int]], key: int, received_ns: int) -> None:
+    known = traces.get(key)
+    if known is None:
+        traces[key] = (received_ns, received_ns)
+    elif not known[0] <= received_ns <= known[1]:
+        traces[key] = (min(known[0], received_ns), max(known[1], received_ns))
 
 
-def _see(seen: dict[tuple[int, str | None], list[Any]], span: Span) -> None:
+def _see(seen: _Seen, span: Span) -> None:
     """Note for each (trace, session) of the batch when it ran and whether it frames work."""
-    hosts = not (span.kind in {Kind.LLM, Kind.EMBED} and span.wire >= PROVIDER_WIRE)
+    hosts = span.wire < PROVIDER_WIRE or span.kind not in _CALLS
     start = span.start_ns if span.start_ns is not None else span.received_ns
     end = span.end_ns if span.end_ns is not None else start
-    for session in _sessions(span):
+    first, second = span.session or span.conversation or None, span.conversation
+    for session in (first,) if not second or second == first else (first, second):
         row = seen.get((span.trace_key, session))
         if row is None:
             seen[span.trace_key, session] = [
                 span.trace_key, span.tenant, span.service, span.instance, session, start, end, hosts,
             ]  # fmt: skip
-        else:
-            row[5], row[6], row[7] = min(row[5], start), max(row[6], end), row[7] or hosts
-
-
-def _sessions(span: Span) -> Iterable[str | None]:
-    found = [name for name in (span.session, span.conversation) if name]
-    return found or [None]
-
-
-def _row(span: Span) -> tuple[Any, ...]:
-    content = span.content
-    input_bytes, output_bytes = _sizes(content, span.kind)
-    return (
-        span.span_key, span.trace_key, span.tenant, span.signal, span.trace_id, span.span_id,
-        span.parent_id, b"".join(t + s for t, s in span.links) or None,
-        span.start_ns, span.end_ns, span.received_ns, span.name, span.kind.value, span.dialect,
-        span.scope, span.scope_version, span.service, span.service_version, span.environment,
-        span.instance, span.host, span.session, span.conversation, span.user, span.agent,
-        span.agent_id, span.model, span.request_model, span.provider, span.tool, span.call_id,
-        list(span.asked) or None, span.response_id, span.answered, span.wire, span.remote,
-        span.status.value, span.error_type, span.outcome, span.input_uncached, span.cache_read,
-        span.cache_write, span.output_visible, span.reasoning, span.cost_nanousd,
-        span.claimed_input, span.claimed_output, span.usage_semantics, span.resends, span.skill,
-        span.path_group, span.domain, span.effect,
-        content.prompt_sha256 if content else None, content.user_messages if content else None,
-        input_bytes, output_bytes, span.features, span.extra or None, list(span.dubious) or None,
-        span.attributes_count,
-    )  # fmt: skip
-
-
-def _sizes(content: Content | None, kind: Kind) -> tuple[int | None, int | None]:
-    if content is None:
-        return None, None
-    if kind is Kind.TOOL:
-        return content.arguments_bytes, content.result_bytes
-    return content.prompt_bytes, content.response_bytes
-
-
-def span_from_row(row: tuple[Any, ...]) -> Span:
-    """A span as it was appended; of the content only hashes, counts and sizes remain."""
-    (
-        span_key, trace_key, tenant, signal, trace_id, span_id, parent_id, links, start_ns, end_ns,
-        received_ns, name, kind, dialect, scope, scope_version, service, service_version,
-        environment, instance, host, session, conversation, user, agent, agent_id, model,
-        request_model, provider, tool, call_id, asked, response_id, answered, wire, remote, status,
-        error_type, outcome, input_uncached, cache_read, cache_write, output_visible, reasoning,
-        cost_nanousd, claimed_input, claimed_output, usage_semantics, resends, skill, path_group,
-        domain, effect, prompt_sha256, user_messages, input_bytes, output_bytes, features, extra,
-        dubious, attributes_count,
-    ) = row  # fmt: skip
-    is_tool = kind == "tool"
-    return Span(
-        tenant, signal, bytes(trace_id), bytes(span_id), bytes(parent_id) if parent_id else None,
-        start_ns, end_ns, name, Kind(kind), dialect, scope, scope_version, service,
-        service_version, environment, instance, host, _links(links), session, conversation, user,
-        agent, agent_id, model, request_model, provider, tool, call_id, tuple(asked or ()),
-        response_id, answered, wire, remote, Status(status), error_type, outcome, input_uncached,
-        cache_read, cache_write, output_visible, reasoning, cost_nanousd, claimed_input,
-        claimed_output, usage_semantics, resends, skill, path_group, domain, effect,
-        Content(
-            prompt_sha256=prompt_sha256, user_messages=user_messages,
-            prompt_bytes=None if is_tool else input_bytes,
-            response_bytes=None if is_tool else output_bytes,
-            arguments_bytes=input_bytes if is_tool else None,
-            result_bytes=output_bytes if is_tool else None,
-        ),
-        bytes(features) if features is not None else None, dict(extra or {}),
-        tuple(dubious or ()), attributes_count, received_ns, span_key, trace_key,
-    )  # fmt: skip
-
-
-def _links(packed: bytes | None) -> tuple[tuple[bytes, bytes], ...]:
-    if not packed:
-        return ()
-    return tuple((packed[i : i + 16], packed[i + 16 : i + 24]) for i in range(0, len(packed), 24))
+            continue
+        row[5] = min(row[5], start)
+        row[6] = max(row[6], end)
+        if hosts:
+            row[7] = True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyflame.store.spans import SPAN_COLUMNS, span_from_row
+from whyflame.store.span_rows import read_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -157,15 +157,12 @@ class Unsettled:
             if len(found) == before or len(found) > MAX_GROUP_TRACES:
                 break
             group.trace_keys = sorted(found)
-        group.spans = [
-            span_from_row(row)
-            for row in self._cursor.execute(
-                f"SELECT {SPAN_COLUMNS} FROM spans WHERE trace_key IN "
-                "(SELECT unnest(?::BIGINT[])) AND span_key NOT IN (SELECT span_key FROM superseded)"
-                " ORDER BY span_key",
-                [group.trace_keys],
-            ).fetchall()
-        ]
+        group.spans = read_spans(
+            self._cursor,
+            "trace_key IN (SELECT unnest(?::BIGINT[])) "
+            "AND span_key NOT IN (SELECT span_key FROM superseded)",
+            [group.trace_keys],
+        )
         return group
 
     def _same_session(self, group: Group) -> set[int]:

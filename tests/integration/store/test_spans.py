@@ -11,7 +11,8 @@ from tests.made import T0, Content, span
 from whyflame.errors import StoreError
 from whyflame.model import Kind
 from whyflame.store.duck import Store
-from whyflame.store.spans import SPAN_COLUMNS, SpanWriter, span_from_row
+from whyflame.store.span_rows import read_spans
+from whyflame.store.spans import SpanWriter
 from whyflame.store.unsettled import Unsettled
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ def test_span_survives_the_store_field_by_field(store: Store) -> None:
         content=Content(prompt="secret", prompt_bytes=6, prompt_sha256="ab", user_messages=2),
     )  # fmt: skip
     SpanWriter(store).append([full], {}, {})
-    row = store.cursor().execute(f"SELECT {SPAN_COLUMNS} FROM spans").fetchone()
-    got = span_from_row(row)
+    (got,) = read_spans(store.cursor(), "tenant = ?", [""])
     assert got.content == Content(prompt_bytes=6, prompt_sha256="ab", user_messages=2)
     full.content = got.content
     assert dataclasses.asdict(got) == dataclasses.asdict(full)

@@ -1,0 +1,169 @@
+"""Spans as rows of `spans` and `origins`, and back."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from whyflame.model import Content, Kind, Span, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import duckdb
+
+__all__ = ["Origins", "read_spans", "row_of"]
+
+_ORIGIN = (
+    "signal", "name", "dialect", "scope", "scope_version", "service", "service_version",
+    "environment", "instance", "host", "agent", "model", "request_model", "provider", "tool",
+    "answered", "wire", "remote", "status", "error_type", "outcome", "usage_semantics", "resends",
+    "skill", "path_group", "domain", "effect",
+)  # fmt: skip
+_PLAIN = (
+    "span_key", "trace_key", "tenant", "kind", "trace_id", "span_id", "parent_id", "start_ns",
+    "end_ns", "received_ns", "session", "conversation", "user", "agent_id", "call_id",
+    "response_id", "input_uncached", "cache_read", "cache_write", "output_visible", "reasoning",
+    "cost_nanousd", "claimed_input", "claimed_output", "features", "attributes_count",
+)  # fmt: skip
+# The columns of both tables, in their order; attributes of a span that stand there as they are.
+_origin_of = attrgetter(*_ORIGIN)
+_plain_of = attrgetter(*_PLAIN)
+_COLUMNS = ", ".join(
+    ["user_hash" if name == "user" else name for name in _PLAIN]
+    + ["origin", "links", "asked", "extra", "dubious"]
+    + ["prompt_sha256", "user_messages", "input_bytes", "output_bytes"]
+)
+_MEMO_LIMIT = 20_000
+_KINDS = {kind.value: kind for kind in Kind}
+_STATUSES = {status.value: status for status in Status}
+
+_Origin = tuple[Any, ...]
+
+
+class Origins:
+    """Numbers for what spans have in common; one writer.
+
+    The same combination may get a second number after a restart, or when there are so many that
+    the memory of them is cleared: a number means one combination, that is all.
+
+    Args:
+        next_number: The first number that no stored row has.
+    """
+
+    def __init__(self, next_number: int) -> None:
+        self._next = next_number
+        self._numbers: dict[_Origin, int] = {}
+        self._fresh: list[_Origin] = []
+
+    def number(self, span: Span) -> int:
+        """The number of the span's combination, new when unseen."""
+        origin = _origin_of(span)
+        number = self._numbers.get(origin)
+        if number is None:
+            number = self._numbers[origin] = self._next
+            self._next += 1
+            self._fresh.append(origin)
+        return number
+
+    def fresh_rows(self) -> list[_Origin]:
+        """Rows of `origins` for the numbers given out since the last `confirm`."""
+        first = self._next - len(self._fresh)
+        return [(first + at, *origin) for at, origin in enumerate(self._fresh)]
+
+    def confirm(self) -> None:
+        """The transaction that stored the fresh rows has committed."""
+        self._fresh.clear()
+        if len(self._numbers) > _MEMO_LIMIT:
+            self._numbers.clear()
+
+    def forget(self) -> None:
+        """The transaction failed: its numbers are free again."""
+        for origin in self._fresh:
+            del self._numbers[origin]
+        self._next -= len(self._fresh)
+        self._fresh.clear()
+
+
+def row_of(span: Span, origin: int) -> tuple[Any, ...]:
+    """The row of `spans` for a span with its keys."""
+    content = span.content
+    links = b"".join([t + s for t, s in span.links]) if span.links else None
+    rest = (origin, links, span.asked or None, span.extra or None, span.dubious or None)
+    if content is None:
+        return (*_plain_of(span), *rest, None, None, None, None)
+    if span.kind is Kind.TOOL:
+        sizes = (content.arguments_bytes, content.result_bytes)
+    else:
+        sizes = (content.prompt_bytes, content.response_bytes)
+    return (*_plain_of(span), *rest, content.prompt_sha256, content.user_messages, *sizes)
+
+
+def read_spans(
+    cursor: duckdb.DuckDBPyConnection, condition: str, parameters: Iterable[object] = ()
+) -> list[Span]:
+    """Spans as they were appended, in order of arrival.
+
+    Of the content only hashes, counts and sizes remain. Spans share what they have in common.
+
+    Args:
+        cursor: Of the asking thread.
+        condition: SQL over the columns of `spans`, with `parameters`.
+    """
+    rows = cursor.execute(
+        f"SELECT {_COLUMNS} FROM spans WHERE {condition} ORDER BY span_key", list(parameters)
+    ).fetchall()
+    origins = _read_origins(cursor, {row[len(_PLAIN)] for row in rows})
+    return [_span_of(row, origins) for row in rows]
+
+
+def _read_origins(
+    cursor: duckdb.DuckDBPyConnection, numbers: set[int | None]
+) -> Mapping[int, _Origin]:
+    found = cursor.execute(
+        f"SELECT origin, {', '.join(_ORIGIN)} FROM origins "
+        "WHERE origin IN (SELECT unnest(?::INTEGER[]))",
+        [sorted(number for number in numbers if number is not None)],
+    ).fetchall()
+    return {number: tuple(origin) for number, *origin in found}
+
+
+def _span_of(row: tuple[Any, ...], origins: Mapping[int, _Origin]) -> Span:
+    (
+        span_key, trace_key, tenant, kind, trace_id, span_id, parent_id, start_ns, end_ns,
+        received_ns, session, conversation, user, agent_id, call_id, response_id, input_uncached,
+        cache_read, cache_write, output_visible, reasoning, cost_nanousd, claimed_input,
+        claimed_output, features, attributes_count, origin, links, asked, extra, dubious,
+        prompt_sha256, user_messages, input_bytes, output_bytes,
+    ) = row  # fmt: skip
+    (
+        signal, name, dialect, scope, scope_version, service, service_version, environment,
+        instance, host, agent, model, request_model, provider, tool, answered, wire, remote,
+        status, error_type, outcome, usage_semantics, resends, skill, path_group, domain, effect,
+    ) = origins[origin]  # fmt: skip
+    # Positional: keywords of sixty fields cost as much as reading the row.
+    if kind == "tool":
+        content = Content(
+            None, None, None, None, None, None, input_bytes, output_bytes, user_messages,
+            prompt_sha256,
+        )  # fmt: skip
+    else:
+        content = Content(
+            None, None, None, None, input_bytes, output_bytes, None, None, user_messages,
+            prompt_sha256,
+        )  # fmt: skip
+    return Span(
+        tenant, signal, trace_id, span_id, parent_id, start_ns, end_ns, name, _KINDS[kind],
+        dialect, scope, scope_version, service, service_version, environment, instance, host,
+        _links(links) if links else (), session, conversation, user, agent, agent_id, model,
+        request_model, provider, tool, call_id, tuple(asked) if asked else (), response_id,
+        answered, wire, remote, _STATUSES[status], error_type, outcome, input_uncached, cache_read,
+        cache_write, output_visible, reasoning, cost_nanousd, claimed_input, claimed_output,
+        usage_semantics, resends, skill, path_group, domain, effect, content, features,
+        dict(extra) if extra else {}, tuple(dubious) if dubious else (), attributes_count,
+        received_ns, span_key, trace_key,
+    )  # fmt: skip
+
+
+def _links(packed: bytes) -> tuple[tuple[bytes, bytes], ...]:
+    return tuple((packed[i : i + 16], packed[i + 16 : i + 24]) for i in range(0, len(packed), 24))
