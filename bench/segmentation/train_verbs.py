@@ -19,7 +19,7 @@ from dataset import FOLDS, Row, read_marks, read_rows
 from sklearn.linear_model import LogisticRegression
 
 from whyflame.segment.auto.table import read_steps
-from whyflame.segment.auto.verbs import describe_intervals
+from whyflame.segment.auto.verbs import Intervals, describe_intervals
 from whyflame.segment.names import load_tables
 
 STRENGTH = 0.06
@@ -69,6 +69,13 @@ def todo_examples(number: int, row: Row) -> list[Example]:
     return found
 
 
+def expand(found: Intervals) -> np.ndarray:
+    """Codes as 0/1 columns behind the numbers."""
+    wide = np.zeros((len(found.codes), sum(Intervals.SIZES)), np.float32)
+    np.put_along_axis(wide, found.codes, 1.0, axis=1)
+    return np.concatenate([found.numbers, wide], axis=1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
@@ -88,7 +95,7 @@ def main() -> None:
         offset = table.starts[[example.row for example in examples]]
         starts = offset + [example.start for example in examples]
         ends = offset + [example.end for example in examples]
-        parts.append(describe_intervals(table, starts, ends))
+        parts.append(expand(describe_intervals(table, starts, ends)))
     verbs = np.array([example.verb for example in examples])
     folds = np.array([rows[example.row].fold for example in examples])
     todo = np.array([example.todo for example in examples])

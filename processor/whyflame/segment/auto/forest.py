@@ -47,15 +47,17 @@ class Forest:
         rows = columns.shape[1]
         total = np.full(rows, self.bias, np.float32)
         lowest = _lowest_bits()
-        above: dict[tuple[int, float], NDArray[np.bool_]] = {}
+        holds: dict[tuple[int, float], NDArray[np.uint16]] = {}
+        left, kept = np.empty(rows, np.uint16), np.empty(rows, np.uint16)
         for tree in self.trees:
-            left = np.full(rows, _ALL, np.uint16)
+            left.fill(_ALL)
             for column, threshold, bits in tree.tests:
                 key = (column, threshold)
-                fails = above.get(key)
-                if fails is None:
-                    fails = above[key] = columns[column] > threshold
-                left &= ~(fails * np.uint16(bits))
+                mask = holds.get(key)
+                if mask is None:  # all ones where the test holds
+                    mask = holds[key] = (columns[column] <= threshold) * np.uint16(_ALL)
+                np.bitwise_or(mask, np.uint16(_ALL ^ bits), out=kept)
+                np.bitwise_and(left, kept, out=left)
             total += tree.leaves[lowest[left]]
         return total
 

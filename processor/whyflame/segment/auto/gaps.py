@@ -41,16 +41,18 @@ class Blocks:
 
     Attributes:
         codes: Categorical features: a code per row, and how many codes there are.
-        numbers: Numeric features: a column a value.
+        numbers: Numeric features: a block of columns each.
+        matrix: The numeric blocks side by side.
     """
 
     codes: dict[str, tuple[Rows, int]]
     numbers: dict[str, Floats]
+    matrix: Floats
 
     def columns(self) -> Floats:
         """What trees look at: codes of small categories, then the numbers; a row a column."""
         small = [codes.astype(np.float32) for codes, size in self.codes.values() if size < _SMALL]
-        return np.vstack([*small, *(block.T for block in self.numbers.values())])
+        return np.vstack([*small, self.matrix.T])
 
 
 def describe_gaps(table: StepTable) -> Blocks:
@@ -74,7 +76,7 @@ def describe_gaps(table: StepTable) -> Blocks:
         "place": _place(table, same, turned),
         "state": _state(table, before, same, turned),
     }  # fmt: skip
-    return Blocks(_codes(table, before), numbers)
+    return Blocks(_codes(table, before), numbers, np.concatenate([*numbers.values()], axis=1))
 
 
 def _codes(table: StepTable, before: Rows) -> dict[str, tuple[Rows, int]]:

@@ -17,6 +17,7 @@ MIN_STEPS = 60
 _WIDTH = 12
 _DEVIATIONS = 1.5
 _FLOOR = 0.25
+_ROWS = 4096
 
 
 def topic_cuts(text: NDArray[np.uint64], arguments: NDArray[np.uint64]) -> list[int]:
@@ -49,13 +50,15 @@ def _similarity(text: NDArray[np.uint64], arguments: NDArray[np.uint64]) -> NDAr
     weight = np.log((1 + steps) / (1 + share * steps)).astype(np.float32)
     counts = np.zeros((steps + 1, bags.shape[1]), np.int32)
     np.cumsum(bags, axis=0, out=counts[1:], dtype=np.int32)
-    index = np.arange(steps)
-    left = (counts[index] - counts[np.maximum(index - _WIDTH, 0)]) * weight
-    right = (counts[np.minimum(index + _WIDTH, steps)] - counts[index]) * weight
-    norm = np.sqrt((left**2).sum(axis=1) * (right**2).sum(axis=1))
-    similarity = np.einsum("ij,ij->i", left, right) / np.maximum(norm, 1e-9)
+    similarity = np.empty(steps, np.float32)
+    for first in range(0, steps, _ROWS):  # bounded memory for lanes of any length
+        index = np.arange(first, min(first + _ROWS, steps))
+        left = (counts[index] - counts[np.maximum(index - _WIDTH, 0)]) * weight
+        right = (counts[np.minimum(index + _WIDTH, steps)] - counts[index]) * weight
+        norm = np.sqrt((left**2).sum(axis=1) * (right**2).sum(axis=1))
+        similarity[index] = np.einsum("ij,ij->i", left, right) / np.maximum(norm, 1e-9)
     similarity[0] = 1.0
-    return np.asarray(similarity, np.float32)
+    return similarity
 
 
 def _depths(similarity: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -33,15 +33,25 @@ _KINDS, _LEADS = len(ACTIVITIES), len(LEADS)
 _LONG = 12
 
 
-def describe_intervals(table: StepTable, starts: Rows, ends: Rows) -> NDArray[np.float32]:
-    """One row of features an interval [start, end) of table rows."""
+@dataclass(frozen=True)
+class Intervals:
+    """Features of intervals: numbers, and codes that are columns of a wide 0/1 matrix."""
+
+    numbers: NDArray[np.float32]
+    codes: Rows
+
+    WIDTH = 8 + 2 * _KINDS + 2 * _LEADS + 2 * len(CUES)
+    SIZES = (_KINDS,) * 6 + (_LEADS, _LEADS + 1, _KINDS * _LEADS)
+
+
+def describe_intervals(table: StepTable, starts: Rows, ends: Rows) -> Intervals:
+    """Features of the intervals [start, end) of table rows."""
     kind, lead = table.activity.astype(np.int64), table.model["lead"].astype(np.int64)
     size = (ends - starts).astype(np.float32)[:, None]
     lane = table.lane[starts]
     first, last = table.starts[lane], table.starts[lane + 1]
     length = np.maximum(last - first, 1)
     begins, finishes = starts == first, ends == last
-    second = np.where(ends - starts > 1, kind[np.minimum(starts + 1, len(kind) - 1)], 0)
     kinds = _share(np.eye(_KINDS, dtype=np.float32)[kind], starts, ends) / size
     leads = _share(np.eye(_LEADS, dtype=np.float32)[lead], starts, ends) / size
     cues = _bits(table.model["said"])
@@ -55,27 +65,22 @@ def describe_intervals(table: StepTable, starts: Rows, ends: Rows) -> NDArray[np
         size[:, 0] == 1,
         _share(table.failed[:, None].astype(np.float32), starts, ends)[:, 0] / size[:, 0],
     ]
-    return np.concatenate(
-        [
-            np.column_stack(numbers),
-            kinds,
-            kinds > 0,
-            leads,
-            leads > 0,
-            _one_hot(kinds.argmax(axis=1), _KINDS),
-            _one_hot(kind[starts], _KINDS),
-            _one_hot(second, _KINDS),
-            _one_hot(kind[ends - 1], _KINDS),
-            _one_hot(np.where(begins, 0, kind[np.maximum(starts - 1, 0)]), _KINDS),
-            _one_hot(np.where(finishes, 0, kind[np.minimum(ends, len(kind) - 1)]), _KINDS),
-            _one_hot(lead[starts], _LEADS),
-            _one_hot(lead[starts], _LEADS) * begins[:, None],
-            _one_hot(kind[starts] * _LEADS + lead[starts], _KINDS * _LEADS),
-            cues[starts],
-            _share(cues, starts, np.minimum(starts + 3, ends)) > 0,
-        ],
-        axis=1,
-        dtype=np.float32,
+    codes = [
+        kinds.argmax(axis=1),
+        kind[starts],
+        np.where(ends - starts > 1, kind[np.minimum(starts + 1, len(kind) - 1)], 0),
+        kind[ends - 1],
+        np.where(begins, 0, kind[np.maximum(starts - 1, 0)]),
+        np.where(finishes, 0, kind[np.minimum(ends, len(kind) - 1)]),
+        lead[starts],
+        np.where(begins, lead[starts] + 1, 0),
+        kind[starts] * _LEADS + lead[starts],
+    ]
+    offsets = np.cumsum([0, *Intervals.SIZES[:-1]])
+    early = _share(cues, starts, np.minimum(starts + 3, ends)) > 0
+    blocks = [np.column_stack(numbers), kinds, kinds > 0, leads, leads > 0, cues[starts], early]
+    return Intervals(
+        np.concatenate(blocks, axis=1, dtype=np.float32), np.column_stack(codes) + offsets
     )
 
 
@@ -84,10 +89,6 @@ def _share(values: NDArray[np.float32], starts: Rows, ends: Rows) -> NDArray[np.
     sums = np.zeros((len(values) + 1, values.shape[1]), np.float32)
     np.cumsum(values, axis=0, out=sums[1:])
     return np.asarray(sums[ends] - sums[starts], np.float32)
-
-
-def _one_hot(codes: Rows, size: int) -> NDArray[np.float32]:
-    return np.eye(size, dtype=np.float32)[codes]
 
 
 def _bits(values: NDArray[np.uint32]) -> NDArray[np.float32]:
@@ -101,7 +102,7 @@ class VerbModel:
 
     Attributes:
         verbs: Of the shipped verb table.
-        weights: Features by verbs. bias: Per verb.
+        weights: Numbers, then codes, by verbs. bias: Per verb.
     """
 
     verbs: tuple[str, ...]
@@ -112,7 +113,10 @@ class VerbModel:
         """The likeliest verb of every interval."""
         if not len(starts):
             return []
-        scores = describe_intervals(table, starts, ends) @ self.weights + self.bias
+        found = describe_intervals(table, starts, ends)
+        scores = found.numbers @ self.weights[: Intervals.WIDTH] + self.bias
+        for codes in found.codes.T:
+            scores += self.weights[Intervals.WIDTH + codes]
         return [self.verbs[code] for code in scores.argmax(axis=1)]
 
 

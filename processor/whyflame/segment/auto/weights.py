@@ -36,12 +36,10 @@ class Logistic:
 
     def score(self, blocks: Blocks) -> NDArray[np.float32]:
         """Log odds of a boundary before each step."""
-        rows = len(next(iter(blocks.numbers.values())))
-        total = np.full(rows, self.bias, np.float32)
+        weights = np.concatenate([self.numbers[name] for name in blocks.numbers])
+        total = np.asarray(blocks.matrix @ weights + np.float32(self.bias), np.float32)
         for name, (codes, _) in blocks.codes.items():
             total += self.codes[name][codes]
-        for name, values in blocks.numbers.items():
-            total += values @ self.numbers[name]
         return total
 
 
