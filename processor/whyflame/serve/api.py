@@ -23,6 +23,7 @@ from whyflame.fold.encode import ENCODINGS
 from whyflame.fold.names import unknown_name
 from whyflame.serve.access import FORGET_PATH, RequireToken, tenant_of
 from whyflame.serve.differences import DIFF_ENCODINGS, UNITS
+from whyflame.serve.openapi import openapi_routes
 from whyflame.serve.page import page_routes
 from whyflame.serve.parameters import (
     json_answer,
@@ -104,6 +105,7 @@ def build_api(
             Route("/api/v1/import", api.ingest, methods=["POST"]),
             Route("/api/v1/segment", api.segment, methods=["POST"]),
             *api.forget_routes(),
+            *openapi_routes(),
             *routes,
         ],
         middleware=[_gate(http or HttpConfig())],
