@@ -38,7 +38,7 @@ export class Compare {
       h("section", { class: "panel flame-panel", "aria-label": "What changed" }, h("div", { class: "panel-head" }, this.crumbs, h("div", { class: "search" }, this.result, this.search)), h("div", { class: "graph" }, this.flame.element), this.legend),
       h("aside", { class: "side", "aria-label": "Frames" }, h("section", { class: "panel table-panel", "aria-label": "Table of changes" }, this.summary, this.table.element)));
     this.place = h("div");
-    this.element = h("div", { class: "page compare" }, h("section", { class: "sides", "aria-label": "What is compared" }, this.sides.map((side) => side.element),
+    this.element = h("div", { class: "page compare" }, h("h1", { class: "visually-hidden" }, "Compare"), h("section", { class: "sides", "aria-label": "What is compared" }, this.sides.map((side) => side.element),
       h("div", { class: "side-more" }, h("span", {}, "mean per ", this.unit), h("span", {}, "paired by ", this.pair), h("button", { type: "button", class: "button", onclick: () => this.#swap() }, "⇄ Swap"))), this.place);
   }
 
@@ -65,7 +65,8 @@ export class Compare {
     if (!isAsked("base") || !isAsked("target")) return this.showEmpty(await this.#suggestions(now));
     const data = await this.latest.ask(diffPath(now, "tree"), { again });
     if (this.data !== data) Object.assign(this, { data, tree: new Tree(data) });
-    this.place.replaceChildren(this.body);
+    // Put back only when an empty state took its place: moving it would lose the focus.
+    if (!this.body.isConnected) this.place.replaceChildren(this.body);
     this.#draw(state());
   }
 

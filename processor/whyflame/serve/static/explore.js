@@ -42,21 +42,23 @@ export class Explore {
         this.graph, this.legend),
       h("aside", { class: "side", "aria-label": "Frames" }, this.chosen, h("section", { class: "panel table-panel", "aria-label": "Table of frames" }, this.table.element)));
     this.place = h("div", {}, this.body);
-    this.element = h("div", { class: "page" }, this.figures, this.place);
+    this.element = h("div", { class: "page" }, h("h1", { class: "visually-hidden" }, "Flame graph"), this.figures, this.place);
   }
 
   async show(now, { again }) {
     const view = viewOf(this.options, now), query = filterQuery({ ...now, where: [...view.where, ...now.where] });
     const totals = this.sums.ask(`/api/v1/totals?${query}`, { again });
-    totals.then((answer) => this.#showFigures(answer), () => this.figures.replaceChildren());
+    totals.catch(() => this.figures.replaceChildren());
     const data = await this.profile.ask(profilePath(now, "tree"), { again });
     if (this.data !== data) {
       this.data = data;
       this.tree = new Tree(data);
       this.rows = null;
     }
-    this.place.replaceChildren(this.body);
+    // Put back only when an empty state took its place: moving it would lose the focus.
+    if (!this.body.isConnected) this.place.replaceChildren(this.body);
     this.#draw(state());
+    this.#showFigures(await totals);
   }
 
   showEmpty(content) { this.place.replaceChildren(content); }
@@ -89,7 +91,7 @@ export class Explore {
     if (this.around?.name !== name || this.around.tree !== tree)
       this.around = { name, tree, up: tree.around(name, true), down: tree.around(name, false) };
     if (this.graph.firstChild?.className !== "sandwich")
-      this.graph.replaceChildren(h("div", { class: "sandwich" }, h("h3", {}, "Callers"), this.callers.element, h("h3", {}, "Callees"), this.callees.element));
+      this.graph.replaceChildren(h("div", { class: "sandwich" }, h("h2", {}, "Callers"), this.callers.element, h("h2", {}, "Callees"), this.callees.element));
     this.callers.show(this.around.up);
     this.callees.show(this.around.down);
   }
@@ -114,8 +116,8 @@ export class Explore {
     const items = [
       ["tokens", "Tokens", exact(tokens), known ? `${brief(row.input_tokens || 0)} in, ${brief(row.output_tokens || 0)} out` : ""],
       ["cached", "From cache", exact(row.cache_read_tokens), cached],
-      ["cost", "Cost", row.cost_usd === null ? "unknown" : money(row.cost_usd), coverage.unpriced_calls ? `${plural(coverage.unpriced_calls, "call")} without a price` : "every call priced"],
-      ["duration", "Self time", row.duration_seconds === null ? "unknown" : duration(row.duration_seconds), ""],
+      ["cost", "Cost", row.cost_usd === null ? "unknown" : money(row.cost_usd), coverage.unpriced_calls ? `${plural(coverage.unpriced_calls, "call")} without a price` : row.cost_usd === null ? "" : "every call priced"],
+      ["duration", "Self time", row.duration_seconds === null ? "unknown" : duration(row.duration_seconds), this.data && this.data.duration_ns !== "0" ? `within ${duration(Number(this.data.duration_ns) / 1e9)}` : ""],
       ["llm_calls", "Model calls", exact(row.llm_calls), `${exact(row.llm_errors)} failed`],
       ["tool_calls", "Tool calls", exact(row.tool_calls), `${exact(row.tool_errors)} failed`],
       ["sessions", "Sessions", exact(coverage.sessions), coverage.sessions_without_id ? `${exact(coverage.sessions_without_id)} without an id` : ""],
@@ -166,7 +168,7 @@ export class Explore {
 
   #cell(value) {
     const unit = this.tree.types[0].unit;
-    return h("span", { title: figure(value, unit) }, brief(value, unit));
+    return h("span", { class: Number(value) ? null : "quiet-text", title: figure(value, unit) }, brief(value, unit));
   }
 
   #share(row) {

@@ -65,7 +65,7 @@ export class Lanes {
 
   #block(context, room, { lane, intervals, deep, y }, colour) {
     context.fillStyle = colour("ink");
-    context.fillText(cut(context, lane.lane === "main" ? lane.agent || "main" : lane.lane, LABEL - 12), 0, y + ROW / 2);
+    context.fillText(cut(context, lane.lane === "main" ? lane.agent || "main" : `${lane.agent || "lane"} ${lane.lane.slice(0, 6)}`, LABEL - 12), 0, y + ROW / 2);
     for (const item of intervals) {
       const x = this.#x(item.start, room), w = Math.max(1, this.#x(item.end, room) - x - 1), top = y + item.level * ROW;
       context.fillStyle = colour(colourOf(item.name));

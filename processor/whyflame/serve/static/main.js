@@ -100,7 +100,7 @@ async function nothing(now, error) {
   const status = await ask("/api/v1/status").catch(() => ({ operations: 0 }));
   const isFiltered = now.where.length || now.since || now.until || now.base.length || now.target.length;
   if (status.operations && isFiltered)
-    return empty("Nothing matches", h("p", {}, `${status.operations.toLocaleString("en-US")} operations are in the store, none of them passes: ${error.message}.`),
+    return empty("Nothing matches", h("p", {}, `${status.operations.toLocaleString("en-US")} operations are in the store, none of them passes these filters.`),
       h("p", {}, h("a", { class: "button", href: linkTo({ where: [], since: "", until: "", frame: [], sandwich: "", base: [], target: [] }) }, "Remove all filters")));
   if (status.operations)
     return empty("Nothing of this kind yet", h("p", {}, error.message),

@@ -24,7 +24,8 @@ export class SessionView {
     this.lanes = [];
     this.place.replaceChildren(this.#head(now, session, behind), ...session.runs.map((run) => this.#run(run, behind)));
     for (const lanes of this.lanes) lanes.draw();
-    this.place.querySelector(".step.behind")?.scrollIntoView({ block: "center" });
+    const marked = this.place.querySelector(".step.behind");
+    if (marked && marked.getBoundingClientRect().bottom > innerHeight) marked.scrollIntoView({ block: "center" });
   }
 
   showEmpty() {

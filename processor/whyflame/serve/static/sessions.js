@@ -49,7 +49,7 @@ export class Sessions {
         { key: "session", title: "Session", isText: true, value: (row) => row.session, cell: (row) => h("a", { href: linkTo({ page: "session", session: row.session, ...context }) }, row.session) },
         { key: "run", title: "Run", value: (row) => Number(row.run), cell: (row) => row.run },
         ...measures.filter(([name], index) => measures.findIndex(([other]) => other === name) === index).map(([name, unit]) => ({
-          key: name, title: noun(name), value: (row) => row[name], cell: (row) => h("span", { title: figure(row[name], unit) }, brief(row[name], unit)),
+          key: name, title: capital(noun(name)), value: (row) => row[name], cell: (row) => h("span", { title: figure(row[name], unit) }, brief(row[name], unit)),
         })),
       ],
     });
@@ -72,6 +72,8 @@ function columns(most) {
     { key: "errors", title: "Failed", value: (row) => row.errors, cell: (row) => (row.errors ? h("b", { class: "bad" }, row.errors) : "0") },
   ];
 }
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 export function outcome(text) {
   if (!text) return h("span", { class: "quiet-text" }, "unknown");
