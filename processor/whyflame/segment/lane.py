@@ -51,6 +51,7 @@ class Lane:
     Attributes:
         name: Lane id inside the run ("main", or the hex id of the span that opened it).
         parent, parent_step: Where it hangs; None for a main lane.
+        session: Session of the run; only for segmenters that look marks up by it.
         request: Features that carry the request which opened the lane, when known.
         steps: In order; a mark's `step` is a position here.
     """
@@ -59,6 +60,7 @@ class Lane:
     parent: str | None = None
     parent_step: int | None = None
     request: bytes | None = None
+    session: str = ""
     steps: list[Step] = field(default_factory=list)
 
     def sha256(self) -> str:
@@ -90,7 +92,7 @@ def build_lanes(operations: Sequence[Operation]) -> list[Lane]:
     for operation in sorted(operations, key=_order):
         lane = lanes.get(operation.lane)
         if lane is None:
-            lane = lanes[operation.lane] = Lane(operation.lane)
+            lane = lanes[operation.lane] = Lane(operation.lane, session=operation.session)
         if lane.parent is None and operation.lane_parent is not None:
             lane.parent, lane.parent_step = operation.lane_parent, operation.lane_parent_step
         if operation.same_as is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from whyflame.config import SegmentConfig
 from whyflame.errors import ConfigError
 from whyflame.segment.auto.segmenter import AutoSegmenter
+from whyflame.segment.marks import MarksSegmenter
 from whyflame.segment.recurrence import RecurrenceSegmenter
 from whyflame.segment.rules import RulesSegmenter
 from whyflame.segment.segmenter import Segmenter
@@ -25,6 +26,7 @@ Factory = Callable[[SegmentConfig], Segmenter]
 BUILT_IN: dict[str, Factory] = {
     "auto": AutoSegmenter,
     "recurrence": RecurrenceSegmenter,
+    "marks": MarksSegmenter,
     "rules": RulesSegmenter,
 }
 

@@ -206,6 +206,8 @@ class Namer:
                     verb = found
                 elif (used := self._object(piece)) and used not in objects:
                     objects.append(used)
+        for head in self.tables.heads.keys() & set(objects):
+            objects = [word for word in objects if word not in self.tables.heads[head]]
         return verb, objects
 
     def _objects(self, words: Iterable[str]) -> list[str]:

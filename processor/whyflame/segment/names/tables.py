@@ -23,12 +23,14 @@ class NameTables:
         verbs: Word -> the verb names use.
         objects: Word -> the object word names use.
         general: Object words that many runs share.
+        heads: Object word -> words that give way to it in one clause.
         stop: Words never used as objects.
     """
 
     verbs: dict[str, str]
     objects: dict[str, str]
     general: frozenset[str]
+    heads: dict[str, frozenset[str]]
     stop: frozenset[str]
 
     def is_verb(self, word: str) -> bool:
@@ -53,6 +55,7 @@ def load_tables(names_file: str = "") -> NameTables:
         verbs={**shipped.verbs, **_invert(added.get("verbs", {}), names_file)},
         objects={**shipped.objects, **_invert(added.get("objects", {}), names_file)},
         general=shipped.general | frozenset(map(str, added.get("objects", {}))),
+        heads=shipped.heads,
         stop=shipped.stop | frozenset(map(str, added.get("stop", []))),
     )
 
@@ -66,6 +69,7 @@ def _shipped() -> NameTables:
         verbs=_invert(verbs, "verbs.yaml"),
         objects=_invert(objects["aliases"], "objects.yaml"),
         general=frozenset(str(word) for word in objects["general"]),
+        heads={str(head): frozenset(words) for head, words in objects["heads"].items()},
         stop=frozenset(str(word) for word in objects["stop"]),
     )
 
