@@ -72,8 +72,11 @@ DUBIOUS_REASONS = (
     "number_too_large",
     "number_boolean",
     "number_not_numeric",
+    "text_too_long",
+    "too_many_entries",
+    "too_many_attributes",
 )
-"""Why a value of an accepted span was set to NULL; closed set, counted in metrics and coverage."""
+"""Why a value of an accepted span was set to NULL, or cut; closed set, counted in metrics and coverage."""
 
 
 @dataclass(slots=True)

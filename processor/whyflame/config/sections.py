@@ -17,6 +17,7 @@ __all__ = [
     "ContentConfig",
     "ExporterConfig",
     "HttpConfig",
+    "IndexConfig",
     "JournalConfig",
     "OtlpConfig",
     "PricesConfig",
@@ -128,6 +129,16 @@ class JournalConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexConfig:
+    """Bounds of what one span puts into the store; what is cut is counted in coverage."""
+
+    max_attributes: int = setting(
+        10_000, "attributes of one span; of a longer one no messages are read", minimum=16
+    )
+    max_text: int = setting(500, "characters of one name or id", minimum=64)
+
+
+@dataclass(frozen=True, slots=True)
 class StoreConfig:
     """DuckDB."""
 
@@ -216,6 +227,7 @@ class Config:
     http: HttpConfig = section(HttpConfig, "API, page, metrics")
     query: QueryConfig = section(QueryConfig, "Pyroscope's query API, for Grafana")
     journal: JournalConfig = section(JournalConfig, "durable log")
+    index: IndexConfig = section(IndexConfig, "bounds of spans")
     store: StoreConfig = section(StoreConfig, "DuckDB store")
     session: SessionConfig = section(SessionConfig, "sessions and runs")
     settle: SettleConfig = section(SettleConfig, "settling")

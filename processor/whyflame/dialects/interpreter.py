@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from whyflame.dialects.compile import Plan, compile_plan
@@ -60,6 +61,11 @@ class Interpreter:
     def origin(self, attributes: Mapping[str, bytes]) -> Origin:
         """What the resource says about all its spans."""
         return read_origin(dict(attributes.items()), self.settings.resource_fields)
+
+    def bounded(self, attributes: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """The attributes of a span that has too many: as many as allowed, without messages."""
+        wanted = (key for key in attributes if not key.startswith(_INDEXED_PREFIXES))
+        return {key: attributes[key] for key in islice(wanted, self.settings.max_attributes)}
 
     def interpret(self, span: Span, reading: Reading, origin: Origin) -> None:
         """Applies the plan of the span's shape: kind, fields, usage, last word, content."""

@@ -60,7 +60,10 @@ def _read_record(
     event = _event_name(record)
     if not interpreter.registry.is_event(event):
         return None
-    attributes = dict(record.attributes.items())
+    count = len(record.attributes)
+    is_too_many = count > interpreter.settings.max_attributes
+    raw = interpreter.bounded(record.attributes) if is_too_many else record.attributes
+    attributes = dict(raw.items())
     reading = Reading(event, scope, attributes, origin.attributes)
     reading.body = record.body
     found = interpreter.registry.find_event(scope[0], event, frozenset(attributes))
@@ -72,7 +75,9 @@ def _read_record(
         scope[0], scope[1], origin.service, origin.service_version, origin.environment,
         origin.instance, origin.host,
     )  # fmt: skip
-    span.dubious, span.attributes_count = dubious, len(attributes)
+    span.dubious, span.attributes_count = dubious, count
+    if is_too_many:
+        span.dubious += ("too_many_attributes",)
     interpreter.interpret_event(span, reading, origin, found)
     if span.kind is Kind.OTHER:
         return None

@@ -21,6 +21,7 @@ class DialectSettings:
         resource_fields: Promoted field -> resource attribute.
         span_fields: Promoted field -> span attribute.
         outcome_keys: Span attributes that state an outcome, before those a dialect knows.
+        max_attributes: Of one span; of a longer one only so many that hold no messages are read.
         read_content: False leaves texts alone (hashes, lengths and plan items as well).
     """
 
@@ -28,10 +29,15 @@ class DialectSettings:
     span_fields: Mapping[str, str] = field(default_factory=dict)
     outcome_keys: tuple[str, ...] = ()
     read_content: bool = True
+    max_attributes: int = 10_000
 
 
 def dialect_settings(
-    fields: Mapping[str, str], outcome_keys: Sequence[str] = (), *, read_content: bool = True
+    fields: Mapping[str, str],
+    outcome_keys: Sequence[str] = (),
+    *,
+    read_content: bool = True,
+    max_attributes: int = 10_000,
 ) -> DialectSettings:
     """Settings from the configuration's `fields` and `settle.outcome_attributes`.
 
@@ -45,4 +51,4 @@ def dialect_settings(
         if not key or place not in ("resource", "span"):
             raise ConfigError(f"fields.{name}: {source!r} is not resource.KEY or span.KEY")
         (resource if place == "resource" else span)[name] = key
-    return DialectSettings(resource, span, tuple(outcome_keys), read_content)
+    return DialectSettings(resource, span, tuple(outcome_keys), read_content, max_attributes)

@@ -53,6 +53,9 @@ def _read_span(
     )  # fmt: skip
     span.attributes_count = len(attributes)
     span.dubious = dubious + wrong_times
+    if span.attributes_count > interpreter.settings.max_attributes:
+        attributes = interpreter.bounded(attributes)
+        span.dubious += ("too_many_attributes",)
     span.status = _STATUS.get(message.status.code, Status.UNSET)
     if message.links:
         span.links = tuple((link.trace_id, link.span_id) for link in message.links)

@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
+from whyflame.config import IndexConfig
 from whyflame.content import evidence, extract
 from whyflame.errors import PermanentError
+from whyflame.index.bounds import bound_span
 from whyflame.journal import Signal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whyflame.config import ContentConfig
     from whyflame.dialects import Reader
@@ -51,9 +53,17 @@ class SpanReader:
         dialects: Reads requests; keeps a plan for every shape of span.
         content: What may be kept of texts, by service.
         dead_letters: Where unreadable requests go.
+        max_text: Characters of one name or id.
     """
 
-    def __init__(self, dialects: Reader, content: ContentConfig, dead_letters: DeadLetters) -> None:
+    def __init__(
+        self,
+        dialects: Reader,
+        content: ContentConfig,
+        dead_letters: DeadLetters,
+        max_text: int = IndexConfig().max_text,
+    ) -> None:
+        self._max_text = max_text
         self._dialects = dialects
         self._content = content
         self._dead_letters = dead_letters
@@ -84,6 +94,7 @@ class SpanReader:
     def _finish(self, span: Span) -> None:
         """Hash the user, turn text into features."""
         mode = self._content.services.get(span.service, self._content.mode)
+        bound_span(span, self._max_text)
         evidence(span)
         span.features = extract(span, mode)
         if span.user is not None:
@@ -105,6 +116,7 @@ class Indexer:
         tail: The journal. reader: Requests to spans. writer: The store's appender.
         stored: Called with `AppendResult.traces` after each commit (the settle job's queue).
         clock_ns: Now, in nanoseconds since the epoch.
+        hand_on: Gets the frames before their positions are committed, so again after a crash.
     """
 
     def __init__(
@@ -114,7 +126,9 @@ class Indexer:
         writer: SpanWriter,
         stored: Callable[[Mapping[int, tuple[int, int]]], None],
         clock_ns: Callable[[], int],
+        hand_on: Callable[[Sequence[Frame]], None] | None = None,
     ) -> None:
+        self._hand_on = hand_on
         self._tail = tail
         self._reader = reader
         self._writer = writer
@@ -131,6 +145,8 @@ class Indexer:
         batch = self._tail.read(READ_BYTES)
         if batch.positions == self._positions:
             return 0
+        if self._hand_on is not None:
+            self._hand_on(batch.frames)
         read = self._read(batch.frames)
         positions = {
             stream: (position.segment, position.offset)

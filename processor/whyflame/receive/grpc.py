@@ -12,6 +12,7 @@ from whyflame.errors import ConfigError
 from whyflame.journal import Encoding, Signal
 from whyflame.receive.health import Health
 from whyflame.receive.tls import grpc_credentials
+from whyflame.receive.warnings import encode_success
 from whyflame.rpc_status import encode_protobuf
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ _SERVICES = {
 }
 _WORKERS = 16
 _AGE_GRACE_SECONDS = 60
-_SUCCESS = b""  # an Export...ServiceResponse without partial_success
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -117,10 +117,11 @@ def _export(
             with intake.inflight.hold() as held:
                 held.add(len(body))
                 tenant = _identify(callers, context.invocation_metadata())
-                intake.accept("grpc", signal, Encoding.PROTOBUF, body, tenant)
-        except Exception as error:  # noqa: BLE001 - every error must become an answer
+                warning = intake.accept("grpc", signal, Encoding.PROTOBUF, body, tenant)
+                return encode_success(Encoding.PROTOBUF, warning)
+        except Exception as error:
             _abort(context, intake.refuse("grpc", signal, error))
-        return _SUCCESS
+            raise  # `abort` has raised already
 
     return export
 

@@ -20,6 +20,7 @@ from whyflame.errors import ConfigError, PermanentError
 from whyflame.journal import Encoding, Signal
 from whyflame.receive.limits import inflate, too_large
 from whyflame.receive.tls import CertificateWatch, ssl_context
+from whyflame.receive.warnings import encode_success
 from whyflame.rpc_status import encode_json, encode_protobuf
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ __all__ = ["HttpServer", "build_app"]
 
 _ENCODINGS = {"application/x-protobuf": Encoding.PROTOBUF, "application/json": Encoding.JSON}
 _COMPRESSIONS = frozenset({"gzip", "deflate"})
-_SUCCESS = {Encoding.PROTOBUF: b"", Encoding.JSON: b"{}"}
 _BODY_SECONDS = 60.0
 _DRAIN_SECONDS = 10.0
 _START_SECONDS = 30.0
@@ -58,14 +58,14 @@ class _Endpoint:
             tenant = self._check_head(request, media_type)
             with self.intake.inflight.hold() as held:
                 body = await self._read_body(request, held)
-                await run_in_threadpool(self._take, request, encoding, body, held, tenant)
+                warning = await run_in_threadpool(self._take, request, encoding, body, held, tenant)
         except ClientDisconnect:
             return Response(status_code=400)
         except Exception as error:  # noqa: BLE001 - every error must become an answer
             answer = self.intake.refuse("http", self.signal, error)
             await _drain(request, self.max_bytes)
             return _refusal(answer, media_type)
-        return Response(_SUCCESS[encoding], media_type=media_type)
+        return Response(encode_success(encoding, warning), media_type=media_type)
 
     def _check_head(self, request: Request, media_type: str) -> str:
         """The tenant. Raises PermanentError for what need not be read."""
@@ -102,11 +102,11 @@ class _Endpoint:
 
     def _take(
         self, request: Request, encoding: Encoding, body: bytes, held: Reservation, tenant: str
-    ) -> None:
+    ) -> str:
         if _compression(request):
             body = inflate(body, self.max_bytes)
             held.add(len(body))
-        self.intake.accept("http", self.signal, encoding, body, tenant)
+        return self.intake.accept("http", self.signal, encoding, body, tenant)
 
 
 def build_app(config: OtlpConfig, intake: Intake, callers: Callers) -> Starlette:

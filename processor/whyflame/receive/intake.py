@@ -46,8 +46,8 @@ class Intake:
 
     def accept(
         self, transport: str, signal: Signal, encoding: Encoding, body: bytes, tenant: str
-    ) -> None:
-        """Make a request durable.
+    ) -> str:
+        """Make a request durable; returns what the sender should know, "" for nothing.
 
         Raises:
             PermanentError: It can never be accepted.
@@ -65,6 +65,7 @@ class Intake:
         telemetry.RECEIVER_ACCEPTED_ITEMS.add(checked.items, *labels)
         telemetry.RECEIVER_ACCEPTED_BYTES.add(len(checked.payload), *labels)
         telemetry.RECEIVER_REQUEST_SECONDS.observe(time.monotonic() - began, transport)
+        return checked.warning
 
     def refuse(self, transport: str, signal: Signal, error: BaseException) -> Answer:
         """Count a refusal and say how to answer it."""

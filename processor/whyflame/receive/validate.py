@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError
 from whyflame.errors import PermanentError
 from whyflame.journal import Encoding, Signal
 from whyflame.journal.otlp_json import request_class, to_protobuf
+from whyflame.receive.warnings import warning_about
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,10 +25,12 @@ class Checked:
     Attributes:
         payload: Protobuf, whatever the request's encoding was.
         items: Spans, log records or metrics in it.
+        warning: What the sender should know; "" for nothing.
     """
 
     payload: bytes
     items: int
+    warning: str = ""
 
 
 def check(signal: Signal, encoding: Encoding, body: bytes) -> Checked:
@@ -41,7 +44,7 @@ def check(signal: Signal, encoding: Encoding, body: bytes) -> Checked:
         message = request_class(signal).FromString(payload)
     except DecodeError as error:
         raise PermanentError(f"body is not an OTLP {signal.label} request", "malformed") from error
-    return Checked(payload, _COUNT[signal](message))
+    return Checked(payload, _COUNT[signal](message), warning_about(signal, message))
 
 
 def _count_spans(message: Any) -> int:

@@ -1,0 +1,64 @@
+"""What a sender should know although its request was taken: an OTLP partial success without rejects.
+
+Only what costs nothing to see: attributes are not looked at here, and of each scope only the first
+span's time, since a wrong clock is wrong for all spans of a process.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from whyflame.journal import Encoding, Signal
+
+__all__ = ["encode_success", "warning_about"]
+
+_DAY_NS = 86_400 * 10**9
+_EARLIEST_NS = 946_684_800 * 10**9  # 2000-01-01, before which the index stage believes nothing
+
+METRICS_UNUSED = "metrics are accepted and not used; send traces and logs only"
+CLOCK_WRONG = (
+    "a span begins before the year 2000 or more than a day from now: check the sender's clock and "
+    "that times are nanoseconds"
+)
+
+
+def warning_about(signal: Signal, message: Any, now_ns: int | None = None) -> str:
+    """One English sentence, or "" when there is nothing to say.
+
+    Args:
+        signal: Of the request. message: As parsed. now_ns: The time; the clock's when not given.
+    """
+    if signal is Signal.METRICS:
+        return METRICS_UNUSED if message.resource_metrics else ""
+    if signal is not Signal.TRACES:
+        return ""
+    latest = (time.time_ns() if now_ns is None else now_ns) + _DAY_NS
+    for group in message.resource_spans:
+        for scope in group.scope_spans:
+            begins = scope.spans[0].start_time_unix_nano if scope.spans else 0
+            if begins and not _EARLIEST_NS <= begins <= latest:
+                return CLOCK_WRONG
+    return ""
+
+
+def encode_success(encoding: Encoding, warning: str) -> bytes:
+    """The body of an Export...ServiceResponse, equal for all signals; unset without a warning."""
+    if encoding is Encoding.JSON:
+        content = {"partialSuccess": {"errorMessage": warning}} if warning else {}
+        return json.dumps(content, separators=(",", ":")).encode()
+    if not warning:
+        return b""
+    text = warning.encode()
+    inner = b"\x12" + _varint(len(text)) + text  # error_message = 2
+    return b"\x0a" + _varint(len(inner)) + inner  # partial_success = 1
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 0x7F:  # noqa: PLR2004 - seven bits a byte
+        found.append(0x80 | value & 0x7F)
+        value >>= 7
+    found.append(value)
+    return bytes(found)
