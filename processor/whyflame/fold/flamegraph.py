@@ -17,7 +17,7 @@ from whyflame.fold.pair import BASE, TARGET, pair_profiles
 from whyflame.fold.tree import Level, build_levels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from whyflame.fold.profile import Profile
     from whyflame.fold.vectors import Array
@@ -108,34 +108,40 @@ def _add_level(
     """Append a level's nodes to their parents; gives the kept ones by position."""
     weights = level.totals.sum(axis=0)
     is_kept = (weights >= least) & (weights > 0)
+    positions = np.flatnonzero(is_kept)
+    columns = zip(
+        positions.tolist(),
+        level.parents[positions].tolist(),
+        level.frames[positions].tolist(),
+        level.totals[:, positions].T.tolist(),
+        level.selfs[:, positions].T.tolist(),
+        strict=True,
+    )
     kept: dict[int, _Node] = {}
-    for position in np.flatnonzero(is_kept).tolist():
-        name = profile.frames[level.frames[position]]
-        node = _Node(name, _column(level.totals, position), _column(level.selfs, position))
-        above[int(level.parents[position])].children.append(node)
+    for position, parent, frame, totals, selfs in columns:
+        node = _Node(profile.frames[frame], tuple(totals), tuple(selfs))
+        above[parent].children.append(node)
         kept[position] = node
-    for parent, sums in _folded(level, ~is_kept).items():
-        if parent in above:
-            above[parent].children.append(_Node(_FOLDED, sums, sums))
+    for parent, sums in _folded(level, ~is_kept, above):
+        above[parent].children.append(_Node(_FOLDED, sums, sums))
     return kept
 
 
-def _column(values: Array, position: int) -> tuple[int, ...]:
-    return tuple(values[:, position].tolist())
-
-
-def _folded(level: Level, is_folded: Array) -> dict[int, tuple[int, ...]]:
-    """Sums of the nodes that are too small, by parent."""
-    parents = level.parents[is_folded]
+def _folded(
+    level: Level, is_folded: Array, above: Collection[int]
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Sums of the nodes that are too small, by parent, for the parents that are kept."""
+    has_parent = np.zeros(max(int(level.parents.max()), *above) + 1, dtype=bool)
+    has_parent[list(above)] = True
+    chosen = is_folded & has_parent[level.parents]
+    parents = level.parents[chosen]
     if not len(parents):
-        return {}
+        return
     first = np.flatnonzero(np.diff(parents, prepend=-1))
-    sums = np.add.reduceat(level.totals[:, is_folded], first, axis=1)
-    return {
-        parent: _column(sums, number)
-        for number, parent in enumerate(parents[first].tolist())
-        if sums[:, number].any()
-    }
+    sums = np.add.reduceat(level.totals[:, chosen], first, axis=1)
+    for parent, values in zip(parents[first].tolist(), sums.T.tolist(), strict=True):
+        if any(values):
+            yield parent, tuple(values)
 
 
 def _threshold(levels: Sequence[Level], max_nodes: int) -> int:
