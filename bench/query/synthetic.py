@@ -110,7 +110,7 @@ def _spans(operations: int) -> str:
     root = f"k // {SPANS_PER_TRACE} * {SPANS_PER_TRACE}"
     return f"""
     INSERT INTO spans BY NAME
-    SELECT k AS span_key, k // {SPANS_PER_TRACE} AS trace_key, '' AS tenant, 'span' AS signal,
+    SELECT k AS span_key, k // {SPANS_PER_TRACE} AS trace_key, '' AS tenant,
         unhex(md5('t' || (k // {SPANS_PER_TRACE}))) AS trace_id, {of.format(key="k")} AS span_id,
         CASE WHEN k % {SPANS_PER_TRACE} = 0 THEN NULL
             WHEN k % {SPANS_PER_TRACE} < 10 THEN {of.format(key=root)}

@@ -27,22 +27,25 @@ from whyflame.settle.views import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whyflame.settle.forest import Forest
+
 __all__ = ["count"]
 
 _UNCOUNTED = {Kind.OTHER: "not_agent_work", Kind.PROMPT: "prompt"}
 
 
-def count(spans: Sequence[Span]) -> list[Operation]:
+def count(spans: Sequence[Span], forest: Forest | None = None) -> list[Operation]:
     """Decides for every span whether and as what it counts.
 
     Args:
         spans: Everything that must be settled together: all traces of a session, and traces of the
             same service instances that overlap them in time.
+        forest: Of these spans, when it is there already.
 
     Returns:
         One operation a span, in the same order. Session, agent run, lane and step are not filled.
     """
-    ledger = Ledger(spans)
+    ledger = Ledger(spans, forest)
     find_hosted_agents(ledger)
     for index, span in enumerate(spans):
         if span.kind in _UNCOUNTED and ledger.is_open(index) and index not in ledger.hosted:

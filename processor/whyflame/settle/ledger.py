@@ -36,9 +36,9 @@ class Ledger:
         hosted: Chains that turned out to be the root of a sub-agent inside a tool.
     """
 
-    def __init__(self, spans: Sequence[Span]) -> None:
+    def __init__(self, spans: Sequence[Span], forest: Forest | None = None) -> None:
         self.spans = spans
-        self.forest = Forest(spans)
+        self.forest = forest or Forest(spans)
         self.why: list[str | None] = [None] * len(spans)
         self.head = list(range(len(spans)))
         self.views: dict[int, list[int]] = {}

@@ -148,20 +148,50 @@ def _merge_best(ledger: Ledger, clusters: list[_Cluster], pairs: list[_Pair]) ->
 
 
 def _call_pairs(ledger: Ledger, clusters: list[_Cluster]) -> Iterable[_Pair]:
-    starts = [_start(cluster.outer) for cluster in clusters]
     by_id: dict[str, list[int]] = {}
     for position, cluster in enumerate(clusters):
         for response_id in sorted(cluster.ids):
             by_id.setdefault(response_id, []).append(position)
-        first = bisect_left(starts, starts[position] - SLACK_NS)
-        last = bisect_right(starts, _end(cluster.outer) + SLACK_NS)
-        for other in range(first, last):
-            if other != position:
-                yield from _pair_in_process(ledger, clusters, position, other)
+    for members in _by_process(clusters):
+        if _may_repeat([clusters[member] for member in members]):
+            yield from _pairs_in_process(ledger, clusters, members)
     for positions in by_id.values():
         if len(positions) > 1 and not _is_reused(clusters, positions):
             for left, right in combinations(positions, 2):
                 yield from _pair_of_mirrors(ledger, clusters, left, right)
+
+
+def _by_process(clusters: list[_Cluster]) -> Iterable[list[int]]:
+    """Positions in order of start, apart where `_same_process` says no."""
+    services: dict[tuple[str, str], list[int]] = {}
+    for position, cluster in enumerate(clusters):
+        name = (cluster.outer.tenant, cluster.outer.service)
+        services.setdefault(name, []).append(position)
+    for members in services.values():
+        instances: dict[str | None, list[int]] = {}
+        for member in members:
+            instances.setdefault(clusters[member].outer.instance, []).append(member)
+        # An unknown instance may be any of them.
+        yield from [members] if None in instances else instances.values()
+
+
+def _may_repeat(clusters: list[_Cluster]) -> bool:
+    """False when all heads stand at one place with ids of their own (`_may_match` says no)."""
+    ids = [response_id for cluster in clusters for response_id in cluster.ids]
+    places = {_place(cluster.outer) for cluster in clusters}
+    return len(places) > 1 or len(set(ids)) < len(ids)
+
+
+def _pairs_in_process(
+    ledger: Ledger, clusters: list[_Cluster], members: list[int]
+) -> Iterable[_Pair]:
+    starts = [_start(clusters[member].outer) for member in members]
+    for at, member in enumerate(members):
+        first = bisect_left(starts, starts[at] - SLACK_NS)
+        last = bisect_right(starts, _end(clusters[member].outer) + SLACK_NS)
+        for other in range(first, last):
+            if other != at:
+                yield from _pair_in_process(ledger, clusters, member, members[other])
 
 
 def _is_reused(clusters: list[_Cluster], positions: list[int]) -> bool:

@@ -47,17 +47,29 @@ def known_sessions(forest: Forest) -> list[str | None]:
     spans = forest.spans
     response_ids = frozenset(span.response_id for span in spans if span.response_id)
     own = [_own(span, response_ids) for span in spans]
-    found: list[str | None] = []
-    for index in range(len(spans)):
-        best = own[index]
-        for ancestor in forest.ancestors(index):
-            best = own[ancestor] or best
-        found.append(best)
+    found = _outermost(forest, own)
     _fill_from_trace(forest, found)
     _fill_from_links(forest, found)
     for index, span in enumerate(spans):
         if found[index] is None:
             found[index] = span.extra.get("resource_session")
+    return found
+
+
+def _outermost(forest: Forest, own: list[str | None]) -> list[str | None]:
+    """What the outermost span that has something says, for each span."""
+    found: list[str | None] = [None] * len(own)
+    known = [False] * len(own)
+    for index in range(len(own)):
+        chain: list[int] = []
+        current = index
+        while current >= 0 and not known[current]:
+            chain.append(current)
+            current = forest.parent[current]
+        best = found[current] if current >= 0 else None
+        for below in reversed(chain):
+            best = found[below] = best or own[below]
+            known[below] = True
     return found
 
 
@@ -93,13 +105,18 @@ def _fill_from_links(forest: Forest, found: list[str | None]) -> None:
                 break
 
 
-def resolve_sessions(operations: Sequence[Operation]) -> None:
+def resolve_sessions(operations: Sequence[Operation], forest: Forest | None = None) -> None:
     """Fills `session`, `session_known`, `user` and `agent` of operations that were counted.
 
     Views of one call share what any of them knows: an SDK that traces itself makes a trace of its
     own without session, which belongs where the framework's view of the call is.
+
+    Args:
+        operations: From `count`, in its order.
+        forest: Of the same spans, when it is there already.
     """
-    forest = Forest([operation.span for operation in operations])
+    if forest is None:
+        forest = Forest([operation.span for operation in operations])
     sessions = known_sessions(forest)
     by_key = {operation.span.span_key: index for index, operation in enumerate(operations)}
     _share_among_views(operations, by_key, sessions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whyflame.settle.counting import count
+from whyflame.settle.forest import Forest
 from whyflame.settle.sessions import resolve_sessions
 from whyflame.settle.structure import arrange
 
@@ -31,8 +32,9 @@ def settle(
     Returns:
         One operation per span, in time order.
     """
-    operations = count(spans)
-    resolve_sessions(operations)
+    forest = Forest(spans)
+    operations = count(spans, forest)
+    resolve_sessions(operations, forest)
     settled = arrange(operations, settings.gap_ns, earlier_runs or {})
     if settings.pricing is not None:
         settings.pricing.assign_costs(settled)

@@ -73,13 +73,15 @@ CREATE TABLE IF NOT EXISTS spans (
 CREATE TABLE IF NOT EXISTS superseded (span_key BIGINT, by_span_key BIGINT, reason VARCHAR);
 CREATE TABLE IF NOT EXISTS settled (
     span_key BIGINT, trace_key BIGINT, generation BIGINT, counted BOOLEAN, same_as BIGINT,
+    session_known BOOLEAN, run INTEGER, turn INTEGER, step INTEGER, seq INTEGER,
+    lane_parent_step INTEGER, path_id INTEGER,
     tenant INTEGER, service INTEGER, environment INTEGER, version INTEGER, agent INTEGER,
-    session INTEGER, session_known BOOLEAN, run INTEGER, lane INTEGER, turn INTEGER, step INTEGER,
-    seq INTEGER, root INTEGER, path_id INTEGER, kind INTEGER, leaf INTEGER, model INTEGER,
-    provider INTEGER, tool INTEGER, skill INTEGER, status INTEGER, error_type INTEGER,
-    outcome INTEGER, path_group INTEGER, domain INTEGER, effect INTEGER, dialect INTEGER,
-    user_hash INTEGER, why INTEGER,
-    lane_parent INTEGER, lane_parent_step INTEGER, start_ns BIGINT, end_ns BIGINT,
+    session INTEGER, lane INTEGER, lane_parent INTEGER, root INTEGER, outcome INTEGER,
+    dialect INTEGER, user_hash INTEGER,
+    kind INTEGER, leaf INTEGER, model INTEGER, provider INTEGER, tool INTEGER, skill INTEGER,
+    status INTEGER, error_type INTEGER, path_group INTEGER, domain INTEGER, effect INTEGER,
+    why INTEGER,
+    start_ns BIGINT, end_ns BIGINT,
     input_uncached BIGINT, cache_read BIGINT, cache_write BIGINT, output_visible BIGINT,
     reasoning BIGINT, cost_nanousd BIGINT, wall_ns BIGINT, self_ns BIGINT, operations BIGINT,
     errors BIGINT, input_bytes BIGINT, output_bytes BIGINT, extra MAP(VARCHAR, VARCHAR)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from whyflame.model import MEASURES
 from whyflame.store.duck import append, transaction
 from whyflame.store.marks import mark_tuple
 
@@ -18,6 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["SettledWriter"]
 
 NOT_AGENT_WORK = "not_agent_work"
+_MEMO_LIMIT = 20_000
+# Columns of `settled` in their order: those that hardly change within a lane, those that say what
+# was done, and the measures.
+_lane_strings = attrgetter(
+    "span.tenant", "span.service", "span.environment", "span.service_version", "agent", "session",
+    "lane", "lane_parent", "root", "outcome", "span.dialect", "user",
+)  # fmt: skip
+_work_strings = attrgetter(
+    "kind", "leaf", "model", "provider", "tool", "skill", "status", "error_type",
+    "span.path_group", "span.domain", "span.effect", "why",
+)  # fmt: skip
+_measures = attrgetter(*MEASURES)
 
 
 class SettledWriter:
@@ -30,6 +44,8 @@ class SettledWriter:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._cursor = store.cursor()
+        self._paths = store.paths
+        self._codes: dict[tuple[str | None, ...], tuple[int | None, ...]] = {}
         row = self._cursor.execute(
             "SELECT coalesce(max(generation), 0) FROM generations"
         ).fetchone()
@@ -51,7 +67,7 @@ class SettledWriter:
         # A trace may hold nothing but second views of calls counted elsewhere; it is work all the same.
         working = {op.span.trace_key for op in operations if op.why != NOT_AGENT_WORK}
         dropped = [key for key in group.trace_keys if key not in working]
-        strings, paths = self._store.strings, self._store.paths
+        strings, paths = self._store.strings, self._paths
         try:
             rows = [self._row(op, generation) for op in operations if op.why != NOT_AGENT_WORK]
             last = _last_keys(group, operations)
@@ -73,6 +89,7 @@ class SettledWriter:
         except BaseException:
             strings.forget()
             paths.forget()
+            self._codes.clear()
             raise
         strings.confirm()
         paths.confirm()
@@ -93,21 +110,25 @@ class SettledWriter:
         return sum(count for _, count in counts)
 
     def _row(self, op: Operation, generation: int) -> tuple[Any, ...]:
-        code = self._store.strings.code
         span = op.span
         return (
-            span.span_key, span.trace_key, generation, op.counted, op.same_as,
-            code(span.tenant), code(span.service), code(span.environment),
-            code(span.service_version), code(op.agent), code(op.session), op.session_known, op.run,
-            code(op.lane), op.turn, op.step, op.seq, code(op.root), self._store.paths.code(op.path),
-            code(op.kind.value), code(op.leaf), code(op.model), code(op.provider), code(op.tool),
-            code(op.skill), code(op.status.value), code(op.error_type), code(op.outcome),
-            code(span.path_group), code(span.domain), code(span.effect), code(span.dialect),
-            code(op.user), code(op.why), code(op.lane_parent), op.lane_parent_step,
-            span.start_ns, span.end_ns, op.input_uncached, op.cache_read, op.cache_write,
-            op.output_visible, op.reasoning, op.cost_nanousd, op.wall_ns, op.self_ns,
-            op.operations, op.errors, op.input_bytes, op.output_bytes, span.extra or None,
+            span.span_key, span.trace_key, generation, op.counted, op.same_as, op.session_known,
+            op.run, op.turn, op.step, op.seq, op.lane_parent_step, self._paths.code(op.path),
+            *self._codes_of(_lane_strings(op)), *self._codes_of(_work_strings(op)),
+            span.start_ns, span.end_ns, *_measures(op), span.extra or None,
         )  # fmt: skip
+
+    def _codes_of(self, values: tuple[str | None, ...]) -> tuple[int | None, ...]:
+        """Ids of strings that come together again and again: one look-up instead of a dozen."""
+        codes = self._codes.get(values)
+        if codes is None:
+            if len(self._codes) >= _MEMO_LIMIT:
+                self._codes.clear()
+            code = self._store.strings.code
+            codes = self._codes[values] = tuple(
+                [None if value is None else code(str(value)) for value in values]
+            )
+        return codes
 
 
 def _last_keys(group: Group, operations: Sequence[Operation]) -> dict[int, int]:
