@@ -1,7 +1,7 @@
 # whyflame: `make demo` shows it, `make test` checks it. Both set up what they need in .venv.
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types contracts dependencies spelling wheel unit integration \
-        pytest peers chaos bench image-test fix docs requirements clean
+        pytest peers chaos bench image-test screenshots fix docs requirements clean
 
 BIN := .venv/bin
 QUIET := scripts/quiet
@@ -62,9 +62,10 @@ chaos: .venv/dev  ## kills, crashes and rare interleavings, for minutes
 	@$(BIN)/pytest -q -m soak --timeout 1800 tests
 	@$(BIN)/pytest -q -m "not soak" tests/integration/test_kill.py
 
-bench: .venv/dev  ## figures: acknowledged spans a second, fold, segmentation (data beside the repository)
+bench: .venv/dev  ## figures: acknowledged spans a second, fold, queries, segmentation (data beside the repository)
 	@$(BIN)/python bench/ingest/acks.py
 	@$(BIN)/python bench/fold/fold_bench.py 27765 1000000
+	@$(BIN)/python bench/query/query_bench.py 10000000
 	@test ! -d ../shared/bench || $(BIN)/python bench/segmentation/evaluate.py --bench ../shared/bench
 
 # Helm and the peers of tests take minutes to build, once; without Go what needs them skips (and fails in CI).
@@ -81,6 +82,9 @@ pytest: .venv/dev peers
 
 image-test:  ## build the container image and run it (root, buildah, debootstrap)
 	@scripts/image-test
+
+screenshots: .venv/dev  ## photograph every state of the page (Chromium); four go to docs/images
+	@$(BIN)/python scripts/screenshots
 
 fix: .venv/dev  ## format, and mend what the linter can
 	@$(BIN)/ruff format -q .
