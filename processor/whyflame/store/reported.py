@@ -48,7 +48,7 @@ def filled_parts(
         f"SELECT dialect, {seen} FROM operations WHERE {tenant.sql} GROUP BY dialect ORDER BY 1",
         list(tenant.params),
     ).fetchall():
-        if dialect in codes:
+        if dialect is not None and dialect in codes:
             for part, found in zip(TOKEN_PARTS, reported, strict=True):
                 if found:
                     dialects[part].append(dialect)
