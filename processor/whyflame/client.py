@@ -89,8 +89,8 @@ class SessionProcessor(SpanProcessor):
                 span.set_attribute(key, value)
         parent = span.parent
         if (parent is None or parent.is_remote) and "pyroscope.profile.id" not in present:
-            own = span.get_span_context()
-            span.set_attribute("pyroscope.profile.id", f"{own.span_id if own else 0:016x}")
+            own = trace.format_span_id(span.get_span_context().span_id)
+            span.set_attribute("pyroscope.profile.id", own)
 
 
 def start(
