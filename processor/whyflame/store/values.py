@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from whyflame.fold.where import Fragment
     from whyflame.store.running import RunningQuery
 
-__all__ = ["ended_between", "field_groups", "field_values", "used_fields"]
+__all__ = ["ended_between", "field_groups", "field_values", "full_matches", "used_fields"]
 
 _ENDED = "coalesce(end_ns, start_ns)"
 
@@ -24,6 +24,20 @@ def ended_between(query: RunningQuery, condition: Fragment) -> tuple[int | None,
         f"SELECT min({_ENDED}), max({_ENDED}) FROM operations{condition.sql}", condition.params
     )
     return oldest, newest
+
+
+def full_matches(query: RunningQuery, pattern: str, values: Sequence[str]) -> set[str]:
+    """Those of the values that a regular expression matches, by the rules of the store (RE2).
+
+    Raises:
+        UsageError: It is none.
+    """
+    rows = query.rows(
+        "SELECT value FROM (SELECT unnest(?::VARCHAR[]) AS value) "
+        "WHERE regexp_full_match(value, ?)",
+        [list(values), pattern],
+    )
+    return {value for (value,) in rows}
 
 
 def used_fields(query: RunningQuery, fields: Sequence[str], condition: Fragment) -> list[str]:

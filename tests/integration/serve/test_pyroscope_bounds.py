@@ -211,3 +211,16 @@ def test_compressions(server: QueryServer) -> None:
     zstd = server.call(method, body, kind, **{"Content-Encoding": "zstd"})
     assert zstd.json()["code"] == "unimplemented"
     assert server.call(method, b"{}", "application/json; charset=latin1").status_code == 415
+
+
+@pytest.mark.parametrize("label", ["agent", "__name__", "trace_id", "no_such_label"])
+def test_expressions_take_linear_time(server: QueryServer, label: str) -> None:
+    """What would keep Python's matcher busy for ages is no trouble for the store's."""
+    graph = server.graph(selector=f'{{{label}=~"(.+)+#"}}')
+    assert "total" not in graph
+    bad = {"profileTypeID": TOKENS, **RANGE}
+    for pattern in ("(", "(?=x)", "x{99999}"):
+        answer = server.ask(
+            "SelectMergeStacktraces", {**bad, "labelSelector": f'{{{label}=~"{pattern}"}}'}
+        )
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_argument")

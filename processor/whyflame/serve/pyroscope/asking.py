@@ -20,12 +20,12 @@ from whyflame.serve.pyroscope.hierarchies import (
     hierarchies_of,
     profile_type,
 )
-from whyflame.serve.pyroscope.labels import Selection, field_of, read_selectors
+from whyflame.serve.pyroscope.labels import Selection, field_of, read_selectors, whole
 from whyflame.serve.pyroscope.ranges import check_ids, check_range
 from whyflame.store.ask import fold_running
 from whyflame.store.below import operations_below
 from whyflame.store.traces import in_traces
-from whyflame.store.values import field_groups
+from whyflame.store.values import field_groups, full_matches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,7 +102,19 @@ class Asking:
 
     def selection(self, selectors: Sequence[str]) -> Selection:
         """See `read_selectors`."""
-        return read_selectors(selectors, self.promoted)
+        return read_selectors(selectors, self._full_match, self.promoted)
+
+    def _full_match(self, pattern: str, values: Sequence[str]) -> set[str]:
+        return full_matches(self.running, whole(pattern), values)
+
+    def taken(self, selection: Selection) -> dict[str, tuple[Hierarchy, str]]:
+        """Hierarchy and measure of every profile type that a selection takes, by id."""
+        known = {
+            hierarchy.type_id(measure): (hierarchy, measure)
+            for hierarchy in self.settings.hierarchies.values()
+            for measure in MEASURES
+        }
+        return {type_id: known[type_id] for type_id in selection.taken(list(known))}
 
     def type_of(self, wanted: Wanted) -> ProfileType:
         """The profile type asked for.
@@ -141,7 +153,7 @@ class Asking:
         is_nothing = wanted.profiles or (wanted.only_spans and not spans)
         if kind.hierarchy is None or range_ is None or is_nothing:
             return None
-        if not selection.takes(wanted.type_id.removesuffix(":delta")):
+        if not selection.taken([kind.hierarchy.type_id(kind.measure)]):
             return None
         if traces:
             selection.only.append(in_traces(traces))
@@ -199,23 +211,18 @@ class Asking:
         self, selection: Selection, range_: TimeRange | None, fields: Sequence[str] = ()
     ) -> dict[tuple[str | None, ...], set[str]]:
         """Ids of the profile types that have data, for every combination of some fields."""
+        by_filter: dict[tuple[str, ...], list[tuple[str, Sequence[str]]]] = {}
+        for type_id, (hierarchy, measure) in self.taken(selection).items():
+            columns = MEASURE_BY_NAME[measure].columns
+            by_filter.setdefault(hierarchy.where, []).append((type_id, columns))
         found: dict[tuple[str | None, ...], set[str]] = {}
-        by_filter: dict[tuple[str, ...], list[Hierarchy]] = {}
-        for hierarchy in self.settings.hierarchies.values():
-            if any(selection.takes(hierarchy.type_id(measure)) for measure in MEASURES):
-                by_filter.setdefault(hierarchy.where, []).append(hierarchy)
-        columns = sorted({name for item in MEASURE_BY_NAME.values() for name in item.columns})
-        for where, hierarchies in by_filter.items():
+        for where, types in by_filter.items():
+            asked = sorted({column for _, needed in types for column in needed})
             condition = self.filter(selection, range_, where)
-            for labels, used in field_groups(self.running, fields, columns, condition).items():
-                ids = found.setdefault(labels, set())
-                for measure in MEASURES:
-                    if used.intersection(MEASURE_BY_NAME[measure].columns):
-                        ids.update(item.type_id(measure) for item in hierarchies)
-        return {
-            labels: {type_id for type_id in ids if selection.takes(type_id)}
-            for labels, ids in found.items()
-        }
+            for labels, used in field_groups(self.running, fields, asked, condition).items():
+                ids = {type_id for type_id, needed in types if used.intersection(needed)}
+                found.setdefault(labels, set()).update(ids)
+        return found
 
 
 def _nothing(kind: ProfileType) -> Profile:

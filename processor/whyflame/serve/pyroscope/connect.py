@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ConnectError", "answer", "compressed", "error_answer", "read_message", "timeout_of"]
 
-MAX_BODY_BYTES = 4 << 20
+MAX_BODY_BYTES = 1 << 20
 _WORTH_COMPRESSING = 1024
 _GZIP = 31  # zlib's code for a gzip wrapping
 _STATUS = {

@@ -114,5 +114,8 @@ def profile_type(text: str, hierarchies: Mapping[str, Hierarchy]) -> ProfileType
         )
     name, measure, unit = parts[:3]
     hierarchy = hierarchies.get(name)
-    is_known = MEASURES.get(measure) == unit and hierarchy is not None
-    return ProfileType(measure, unit, hierarchy if is_known else None)
+    if measure in MEASURES and hierarchy is not None:
+        type_id = hierarchy.type_id(measure)
+        if type_id == text.removesuffix(":delta"):
+            return ProfileType(measure, unit, hierarchy)
+    return ProfileType(measure, unit, None)

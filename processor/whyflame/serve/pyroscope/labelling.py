@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from whyflame.errors import QueryTooLarge
 from whyflame.fold.measures import MEASURE_BY_NAME
 from whyflame.model import FIELDS
-from whyflame.serve.pyroscope.hierarchies import MEASURES
 from whyflame.serve.pyroscope.labels import (
     SERIES_LABELS,
     STACK_BY,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["label_names", "label_values", "series_labels"]
 
 Labels = tuple[tuple[str, str], ...]
+MAX_SERIES = 200_000
 
 _PRESETS = (
     ("agent", "path", "leaf"),
@@ -87,9 +88,7 @@ def _with_type(condition: Fragment, asking: Asking, selection: Selection) -> Fra
         return condition
     columns = {
         column
-        for hierarchy in asking.settings.hierarchies.values()
-        for measure in MEASURES
-        if selection.takes(hierarchy.type_id(measure))
+        for _, measure in asking.taken(selection).values()
         for column in MEASURE_BY_NAME[measure].columns
     }
     test = " OR ".join(f"{column} > 0" for column in sorted(columns)) or "FALSE"
@@ -107,7 +106,12 @@ def series_labels(
     fields = {name: found for name in wanted if (found := field_of(name, asking.promoted))}
     with_types = [name for name in wanted if name in TYPE_LABELS]
     sets: set[Labels] = set()
-    for values, ids in asking.types(selection, range_, tuple(fields.values())).items():
+    groups = asking.types(selection, range_, tuple(fields.values()))
+    if sum(map(len, groups.values())) > MAX_SERIES:
+        raise QueryTooLarge(
+            f"more than {MAX_SERIES:,} series: ask for fewer labels, or a shorter range"
+        )
+    for values, ids in groups.items():
         known = [(name, value) for name, value in zip(fields, values, strict=True) if value]
         for type_id in ids if with_types else [""]:
             parts = dict(zip(TYPE_LABELS, [*type_id.split(":"), type_id], strict=False))

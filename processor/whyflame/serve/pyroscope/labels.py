@@ -7,6 +7,7 @@ profile type id.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from whyflame.serve.pyroscope.selectors import PROFILE_TYPE, Matcher, parse_sele
 from whyflame.store.traces import in_traces, in_traces_like
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
 __all__ = [
     "SERIES_LABELS",
@@ -75,40 +76,59 @@ def label_of(name: str) -> str:
     return "service_name" if name == "service" else name
 
 
+FullMatch = Callable[[str, Sequence[str]], set[str]]
+"""Those of some values that a regular expression matches as a whole; refuses a wrong expression."""
+
+
 @dataclass(slots=True)
 class Selection:
     """Selectors, taken apart.
 
     Attributes:
+        full_match: How regular expressions are matched.
         where: Conditions on fields. only: Conditions that need SQL of their own.
         types: Conditions on parts of the profile type id.
         stack: The stack that `stack_by` asks for; empty for the hierarchy's own.
     """
 
+    full_match: FullMatch
     where: list[Condition] = field(default_factory=list)
     only: list[Fragment] = field(default_factory=list)
     types: list[Matcher] = field(default_factory=list)
     stack: tuple[str, ...] = ()
 
-    def takes(self, type_id: str) -> bool:
-        """Whether a profile type passes."""
-        parts = dict(zip(TYPE_LABELS, [*type_id.split(":")[:5], type_id], strict=True))
-        return all(
-            matcher.matches(parts[matcher.name])
-            or (matcher.name == PROFILE_TYPE and matcher.matches(f"{type_id}:delta"))
-            for matcher in self.types
-        )
+    def taken(self, type_ids: Sequence[str]) -> set[str]:
+        """Those of the profile types that pass."""
+        left = set(type_ids)
+        for matcher in self.types:
+            place = TYPE_LABELS.index(matcher.name)
+            parts = {type_id: [*type_id.split(":"), type_id][place] for type_id in left}
+            passing = self.passing(matcher, sorted(set(parts.values())))
+            left = {type_id for type_id, part in parts.items() if part in passing}
+        return left
+
+    def passing(self, matcher: Matcher, values: Sequence[str]) -> set[str]:
+        """Those of the values that a condition lets pass."""
+        if matcher.is_regex:
+            found = self.full_match(matcher.value, values)
+        else:
+            found = {value for value in values if value == matcher.value}
+        return set(values) - found if matcher.is_negated else found
 
 
-def read_selectors(selectors: Sequence[str], promoted: Collection[str] = ()) -> Selection:
+def read_selectors(
+    selectors: Sequence[str], full_match: FullMatch, promoted: Collection[str] = ()
+) -> Selection:
     """All selectors at once; every condition must hold.
 
     Raises:
-        UsageError: One cannot be read.
+        UsageError: One cannot be read, or holds what is no regular expression.
     """
-    selection = Selection()
+    selection = Selection(full_match)
     for selector in selectors:
         for matcher in parse_selector(selector):
+            if matcher.is_regex:
+                full_match(matcher.value, [""])
             _add(selection, matcher, promoted)
     return selection
 
@@ -119,14 +139,13 @@ def _add(selection: Selection, matcher: Matcher, promoted: Collection[str]) -> N
         selection.types.append(matcher)
     elif matcher.name == STACK_BY:
         if matcher.operator == "=":
-            selection.stack = tuple(
-                part for part in matcher.value.replace(" ", "").split(",") if part
-            )
+            fields = matcher.value.replace(" ", "").split(",")
+            selection.stack = tuple(part for part in fields if part)
     elif matcher.name == TRACE_ID:
         selection.only.append(_of_trace(matcher))
     elif name is None:
         # No operation has such a label: its value is "" everywhere.
-        if not matcher.matches(""):
+        if not selection.passing(matcher, [""]):
             selection.only.append(_NEVER)
     elif _cannot_be(name, matcher):
         if not matcher.is_negated:

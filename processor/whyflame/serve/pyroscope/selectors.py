@@ -2,7 +2,8 @@
 
 Lenient where clients are: a bare profile type id or name may stand in front, names may be quoted, a
 trailing comma is allowed, and a `__name__` with four colons is a profile type id. Regular
-expressions are RE2 and match the whole value.
+expressions are RE2 and match the whole value; they are left to the store, whose matcher takes linear
+time, while Python's can take for ever.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ __all__ = ["PROFILE_TYPE", "Matcher", "parse_selector"]
 PROFILE_TYPE = "__profile_type__"
 _NAME = "__name__"
 _TYPE_COLONS = (4, 5)  # five with the part `:delta`, which says nothing
+_DELTA = ":delta"
 
 _PREFIX = re.compile(r"\s*([A-Za-z_][\w:.\-]*)?\s*")
 _MATCHER = re.compile(
@@ -26,6 +28,7 @@ _MATCHER = re.compile(
     re.VERBOSE,
 )
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-7]{3}|.)", re.DOTALL)
+_END_OF_UNICODE, _SURROGATES = 0x110000, range(0xD800, 0xE000)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
@@ -51,11 +54,6 @@ class Matcher:
         """True for `=~` and `!~`."""
         return self.operator[-1] == "~"
 
-    def matches(self, value: str) -> bool:
-        """Whether a value passes."""
-        found = bool(re.fullmatch(self.value, value)) if self.is_regex else value == self.value
-        return found != self.is_negated
-
 
 def parse_selector(text: str) -> list[Matcher]:
     """The conditions of one selector; none for `{}` and for an empty text.
@@ -65,7 +63,7 @@ def parse_selector(text: str) -> list[Matcher]:
     """
     prefix = _PREFIX.match(text)
     position = prefix.end() if prefix else 0
-    matchers = [] if prefix is None or not prefix[1] else [_checked(_NAME, "=", prefix[1], text)]
+    matchers = [] if prefix is None or not prefix[1] else [_matcher(_NAME, "=", prefix[1])]
     if position == len(text):
         return matchers
     if text[position] != "{":
@@ -75,7 +73,7 @@ def parse_selector(text: str) -> list[Matcher]:
         found = _MATCHER.match(text, position)
         if found is None:
             raise _unreadable(text, position)
-        matchers.append(_checked(_name_of(found), found["operator"], _value_of(found), text))
+        matchers.append(_matcher(_name_of(found), found["operator"], _value_of(found)))
         position = found.end()
         if text.startswith(",", position):
             position = _after_blanks(text, position + 1)
@@ -107,7 +105,8 @@ def _unescaped(text: str) -> str:
         code = found[1]
         if code[0] in "uUx" and len(code) > 1:
             number = int(code[1:], 16)
-            return chr(number) if number < 0x110000 else "\ufffd"  # noqa: PLR2004 - end of Unicode
+            is_text = number < _END_OF_UNICODE and number not in _SURROGATES
+            return chr(number) if is_text else "\ufffd"
         if code.isdigit() and len(code) > 1:
             return chr(int(code, 8))
         return _SIMPLE.get(code, code)
@@ -115,16 +114,12 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(one, text)
 
 
-def _checked(name: str, operator: str, value: str, selector: str) -> Matcher:
+def _matcher(name: str, operator: str, value: str) -> Matcher:
     if name == _NAME and value.count(":") in _TYPE_COLONS:
         name = PROFILE_TYPE
-    matcher = Matcher(name, operator, value)
-    if matcher.is_regex:
-        try:
-            re.compile(value)
-        except (re.error, OverflowError, RecursionError) as error:
-            raise UsageError(f"{selector}: not a regular expression: {error}") from error
-    return matcher
+    if name == PROFILE_TYPE:
+        value = value.removesuffix(_DELTA)
+    return Matcher(name, operator, value)
 
 
 def _unreadable(text: str, position: int) -> UsageError:
