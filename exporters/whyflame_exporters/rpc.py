@@ -11,7 +11,7 @@ import grpc
 
 from whyflame.config import read_secret
 from whyflame.errors import ConfigError, PermanentError
-from whyflame.export import PausedError, UnavailableError
+from whyflame.export import PausedError, TooLargeError, UnavailableError
 from whyflame_exporters.answers import limited, refused
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["GrpcEndpoint", "status_error"]
 
+# Retries are paced by whyflame; gRPC by itself would look for a server every two minutes only.
+_CHANNEL = [("grpc.max_reconnect_backoff_ms", 5000)]
+# What gRPC itself says about a message above the server's `max_receive_message_length`.
+_OVER_LIMIT = "larger than max"
 _PAUSING = {
     grpc.StatusCode.UNAUTHENTICATED: "unauthorized",
     grpc.StatusCode.PERMISSION_DENIED: "unauthorized",
@@ -39,13 +43,20 @@ class GrpcEndpoint:
     Args:
         name: Name of the exporter block.
         options: Where and as whom; `skip_verify` cannot be had with gRPC.
+        compression: Of requests.
     """
 
-    def __init__(self, name: str, options: EndpointOptions) -> None:
+    def __init__(
+        self,
+        name: str,
+        options: EndpointOptions,
+        compression: grpc.Compression = grpc.Compression.NoCompression,
+    ) -> None:
         if options.tls.skip_verify:
             raise ConfigError(f"exporters.{name}: tls.skip_verify cannot be had with gRPC")
         self._name = name
         self._options = options
+        self._compression = compression
         self._channel: grpc.Channel | None = None
 
     def start(self) -> None:
@@ -57,9 +68,11 @@ class GrpcEndpoint:
         self._metadata({})
         parts = urlsplit(self._options.url)
         if parts.scheme == "http":
-            self._channel = grpc.insecure_channel(parts.netloc)
+            self._channel = grpc.insecure_channel(parts.netloc, _CHANNEL, self._compression)
         else:
-            self._channel = grpc.secure_channel(parts.netloc, self._credentials())
+            self._channel = grpc.secure_channel(
+                parts.netloc, self._credentials(), _CHANNEL, self._compression
+            )
 
     def call(self, method: str, body: bytes, headers: Mapping[str, str]) -> bytes:
         """One call and its answer.
@@ -117,5 +130,7 @@ def status_error(code: grpc.StatusCode, details: str) -> Exception:
     if code in _REFUSING:
         return refused(said, details) or PermanentError(said, "refused")
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        if _OVER_LIMIT in details:
+            return TooLargeError(said)
         return limited(said, details, None)
     return UnavailableError(said)

@@ -256,6 +256,17 @@ EXPORT_DRIFT_TOKENS = _gauge("export_drift_tokens", "Tokens of these operations.
 EXPORT_DUPLICATES = _gauge(
     "exported_duplicates", "Exported operations that were found not to count later.", "exporter"
 )
+FORWARD_REQUESTS = _counter(
+    "forward_requests_total",
+    "Received requests passed on, by outcome (sent, failed, rate_limited, paused, dead, dropped: "
+    "no room in the spool); refused_records counts records of accepted requests.",
+    "exporter",
+    "signal",
+    "outcome",
+)
+FORWARD_WAITING_BYTES = _gauge(
+    "forward_waiting_bytes", "Requests in the spool, not passed on yet.", "exporter", "signal"
+)
 
 
 # --- exposition -----------------------------------------------------------------------------------

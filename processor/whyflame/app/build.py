@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from whyflame.app.segments import StoredSegments
 from whyflame.config import default_memory_limit
 from whyflame.dialects import Reader, dialect_settings
-from whyflame.export import ExportJob, build_exporters
+from whyflame.export import ExportJob, Forwarding, build_exporters, build_forwarders
 from whyflame.index.dead_letters import DeadLetters
 from whyflame.index.indexer import Indexer, SpanReader
 from whyflame.journal import JournalTail, Position
@@ -24,19 +24,22 @@ from whyflame.store.spans import SpanWriter
 from whyflame.store.unsettled import Unsettled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from whyflame.config import Config
+    from whyflame.export import BoundForwarder
+    from whyflame.journal import Signal
     from whyflame.model import Operation, Span
     from whyflame.settle.job import Settle
 
-__all__ = ["JOURNAL", "Pipeline", "build_pipeline", "now_ns", "open_store"]
+__all__ = ["FORWARD", "JOURNAL", "Pipeline", "build_pipeline", "now_ns", "open_store"]
 
 SECOND_NS = 1_000_000_000
 DATABASE = "whyflame.duckdb"
 JOURNAL = "journal"
 DEAD_LETTERS = "dead-letters"
+FORWARD = "forward"
 
 
 def now_ns() -> int:
@@ -66,6 +69,7 @@ class Pipeline:
         unsettled, settled: Queue and writer of the settle job. settle_job: Settle and segment.
         retention: Removes what is past its age or size.
         export_job: Profiles to the configured exporters; None when none is configured.
+        forwarding: Received requests to other endpoints; None when none is configured.
     """
 
     store: Store
@@ -77,6 +81,13 @@ class Pipeline:
     settle_job: SettleJob
     retention: Retention
     export_job: ExportJob | None
+    forwarding: Forwarding | None
+
+    def close(self) -> None:
+        """Close what holds files; the threads that used the stages have ended."""
+        if self.forwarding is not None:
+            self.forwarding.close()
+        self.store.close()
 
 
 def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> Pipeline:
@@ -95,9 +106,16 @@ def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> P
     settle_spans = build_settle(config)
     store = open_store(data_dir, config)
     reader = SpanReader(
-        Reader(dialect_settings(config.fields, config.settle.outcome_attributes)),
+        Reader(
+            dialect_settings(
+                config.fields,
+                config.settle.outcome_attributes,
+                max_attributes=config.index.max_attributes,
+            )
+        ),
         config.content,
         DeadLetters(data_dir / DEAD_LETTERS),
+        config.index.max_text,
     )
     writer = SpanWriter(store)
     positions = {name: Position(*place) for name, place in writer.positions().items()}
@@ -111,19 +129,38 @@ def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> P
     settled = SettledWriter(store)
     segment = StoredSegments(store, segmenter)
     job = SettleJob(unsettled, settled, settle_spans, segment, config.settle, now_ns)
-    export_job = build_exporters_job(store, config) if exports and config.exporters else None
-    indexer = Indexer(tail, reader, writer, unsettled.add, now_ns)
+    export_job = build_exporters_job(store, config) if exports else None
+    forwarding = build_forwarding(data_dir, config)
+    hand_on = None if forwarding is None else forwarding.put
+    indexer = Indexer(tail, reader, writer, unsettled.add, now_ns, hand_on)
     retention = Retention(
         store,
         max_age_ns=int(config.store.retention * SECOND_NS),
         max_bytes=config.store.max_bytes,
     )
-    return Pipeline(store, reader, writer, indexer, unsettled, settled, job, retention, export_job)
+    return Pipeline(
+        store, reader, writer, indexer, unsettled, settled, job, retention, export_job, forwarding
+    )
 
 
-def build_exporters_job(store: Store, config: Config) -> ExportJob:
-    """The export stage with every configured exporter."""
-    return ExportJob(store, build_exporters(config), now_ns)
+def build_exporters_job(store: Store, config: Config) -> ExportJob | None:
+    """The export stage with every configured exporter; None when none is configured."""
+    exporters = build_exporters(config)
+    return ExportJob(store, exporters, now_ns) if exporters else None
+
+
+def build_forwarding(data_dir: Path, config: Config) -> Forwarding | None:
+    """The forwarders with their spools and dead letters; None when none is configured."""
+    bound = build_forwarders(config)
+    if not bound:
+        return None
+    folder = data_dir / FORWARD
+
+    def keep_for(item: BoundForwarder) -> Callable[[Signal, bytes, str, str], None]:
+        letters = folder / item.name / DEAD_LETTERS
+        return DeadLetters(letters, max_bytes=item.settings.max_dead_bytes).keep
+
+    return Forwarding(folder, bound, keep_for, now_ns)
 
 
 def build_settle(config: Config) -> Settle:

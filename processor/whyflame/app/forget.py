@@ -15,12 +15,13 @@ import secrets
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from whyflame.app.build import DATABASE, DEAD_LETTERS, JOURNAL, build_pipeline, now_ns
+from whyflame.app.build import DATABASE, DEAD_LETTERS, FORWARD, JOURNAL, build_pipeline, now_ns
 from whyflame.config import default_memory_limit
 from whyflame.errors import NothingMatched, UsageError, WhyflameError
 from whyflame.index.dead_letters import DeadLetters
-from whyflame.journal import read_applied
+from whyflame.journal import Position, read_applied
 from whyflame.journal.scrub import Forgotten, scrub_journal
+from whyflame.journal.segments import list_streams
 from whyflame.store.duck import DEFAULT_MEMORY_LIMIT
 from whyflame.store.forget import Removed, forget_traces, traces_of_session, traces_of_user
 from whyflame.store.rewrite import rewrite_database
@@ -36,6 +37,7 @@ __all__ = ["ForgetRequest", "carry_out_waiting", "forget", "result_of", "write_d
 
 _LOG = logging.getLogger(__name__)
 _FOLDER = "forget"
+_EVERYTHING = Position(1 << 62, 0)
 _RESULTS = "results.jsonl"
 _USER_HASH = re.compile(r"[0-9a-f]{16}")
 
@@ -76,7 +78,7 @@ def forget(
         # Rows first: the dictionaries in memory are stale afterwards, so nothing else is written.
         done = [_remove(pipeline, data_dir, request) for request in requests]
     finally:
-        pipeline.store.close()
+        pipeline.close()
     limit = config.store.memory_limit or default_memory_limit() or DEFAULT_MEMORY_LIMIT
     rewrite_database(data_dir / DATABASE, memory_limit=limit)
     return done
@@ -114,9 +116,22 @@ def _remove(pipeline: Pipeline, data_dir: Path, request: ForgetRequest) -> dict[
         "spans": removed.spans,
         "payloads": removed.payloads,
         "unsent_operations": removed.unsent,
-        "requests": scrub_journal(journal, read_applied(journal), forgotten),
-        "dead_letters": DeadLetters(data_dir / DEAD_LETTERS).forget(request.tenant),
+        "requests": scrub_journal(journal, read_applied(journal), forgotten)
+        + _scrub_spools(data_dir / FORWARD, forgotten),
+        "dead_letters": sum(
+            DeadLetters(folder).forget(request.tenant)
+            for folder in [data_dir / DEAD_LETTERS, *(data_dir / FORWARD).glob(f"*/{DEAD_LETTERS}")]
+        ),
     }
+
+
+def _scrub_spools(folder: Path, forgotten: Forgotten) -> int:
+    """The same for requests that wait to be forwarded, all of them: none is read while we look."""
+    spools = [path for path in folder.glob("*/*") if path.name != DEAD_LETTERS and path.is_dir()]
+    return sum(
+        scrub_journal(spool, dict.fromkeys(list_streams(spool), _EVERYTHING), forgotten)
+        for spool in spools
+    )
 
 
 def write_down(data_dir: Path, request: ForgetRequest) -> str:
@@ -166,7 +181,7 @@ def result_of(data_dir: Path, identifier: str, tenant: str) -> dict[str, Any] | 
         if result["id"] == identifier and result["tenant"] == tenant:
             return result
     waiting = data_dir / _FOLDER / f"{identifier}.json"
-    if identifier.isalnum() and waiting.exists():
-        if json.loads(waiting.read_text(encoding="utf-8"))["tenant"] == tenant:
-            return None
+    is_waiting = identifier.isalnum() and waiting.exists()
+    if is_waiting and json.loads(waiting.read_text(encoding="utf-8"))["tenant"] == tenant:
+        return None
     raise NothingMatched("no such request to forget")

@@ -50,7 +50,7 @@ def import_captures(
         _store(pipeline, read, done)
         pipeline.settle_job.tick(everything=True)
     finally:
-        pipeline.store.close()
+        pipeline.close()
     return done
 
 
@@ -70,7 +70,7 @@ def segment_now(
         pipeline.indexer.drain()
         return segment_in(pipeline, config, session, segmenter, tenant)
     finally:
-        pipeline.store.close()
+        pipeline.close()
 
 
 def segment_in(

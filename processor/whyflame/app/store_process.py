@@ -35,6 +35,7 @@ __all__ = ["run_store_process"]
 _LOG = logging.getLogger(__name__)
 IDLE_SECONDS = 0.02
 EXPORT_SECONDS = 2.0
+FORWARD_SECONDS = 0.2
 SWEEP_SECONDS = 300.0
 COUNTED_BY_REASON = frozenset({"merged_views", "not_counted", "bad_values", "unknown_scopes"})
 FAILURE_PAUSE_SECONDS = 1.0
@@ -81,7 +82,7 @@ def run_store_process(config: Config, data_dir: str, metrics_dir: str, pipe: Con
     finally:
         writer.close()
         pipeline.indexer.drain()
-        pipeline.store.close()
+        pipeline.close()
 
 
 def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
@@ -106,6 +107,11 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
     if export is not None:
         export.start()
         threads.append(_thread("export", state, export.tick, EXPORT_SECONDS, eager=False))
+    forwarding = pipeline.forwarding
+    if forwarding is not None:
+        forwarding.start()
+        steps = forwarding.steps()
+        threads += [_thread("forward", state, step, FORWARD_SECONDS) for step in steps]
     questions = StoreQuestions(
         pipeline.store, config, now_ns, lambda: {"unsettled_traces": len(pipeline.unsettled)}
     )
@@ -130,6 +136,8 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
     pipe.send({"api": f"[{host}]:{port}" if ":" in host else f"{host}:{port}"})
     asyncio.run(_serve(app, listener, config, state))
     state.stopping.set()
+    if forwarding is not None:
+        forwarding.stop()
     for thread in threads:
         if not thread.daemon:
             thread.join()

@@ -61,12 +61,13 @@ def _check_stages(config: Config) -> None:
     """
     from whyflame.dialects import dialect_settings
     from whyflame.errors import ConfigError, UsageError
-    from whyflame.export import build_exporters
+    from whyflame.export import build_exporters, build_forwarders
     from whyflame.fold.views import view_projection
     from whyflame.segment import load_segmenter
 
     dialect_settings(config.fields, config.settle.outcome_attributes)
     build_exporters(config)
+    build_forwarders(config)
     load_segmenter(config.segment)
     for name in config.views:
         try:

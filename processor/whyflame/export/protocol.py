@@ -1,4 +1,4 @@
-"""The exporter port: what the export job hands over, and the errors an exporter answers with.
+"""The ports: what exporters and forwarders are handed, and the errors they answer with.
 
 PermanentError           this payload can never pass: dead letter, with the error's reason
 |- LateError             outside the server's time window: the late policy decides
@@ -21,10 +21,12 @@ from whyflame.errors import PermanentError, TransientError
 
 __all__ = [
     "Exporter",
+    "Forwarder",
     "LateError",
     "PausedError",
     "Payload",
     "RateLimitedError",
+    "ReceivedRequest",
     "TooLargeError",
     "UnavailableError",
 ]
@@ -55,6 +57,22 @@ class Payload:
     size: int
     samples: int
     kind: str = "pprof"
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedRequest:
+    """One OTLP request as it was received.
+
+    Attributes:
+        signal: "traces", "logs" or "metrics".
+        tenant: Whose data it is; "" when tenancy is off.
+        body: The protobuf bytes. received_ns: When they came.
+    """
+
+    signal: str
+    tenant: str
+    body: bytes
+    received_ns: int
 
 
 class LateError(PermanentError):
@@ -141,6 +159,31 @@ class Exporter(Protocol):
 
         Raises:
             PermanentError: The payload can never pass (`LateError`, `TooLargeError` are special).
+            TransientError: It may pass later.
+        """
+
+    def close(self, deadline_seconds: float) -> None:
+        """Release connections within the deadline. Safe to call twice, or without `start`."""
+
+
+@runtime_checkable
+class Forwarder(Protocol):
+    """Passes received requests on to another OTLP endpoint.
+
+    An entry point of the group `whyflame.forwarders` names a callable like that of an exporter.
+    `start` and `close` are those of `Exporter`; `close` also ends calls that are under way.
+    """
+
+    def start(self) -> None:
+        """Get ready to send; must not wait for the endpoint."""
+
+    def forward(self, request: ReceivedRequest) -> int:
+        """Deliver one request and return when the endpoint has it; how many records it refused.
+
+        Called from several threads at once, again with the same request after an error.
+
+        Raises:
+            PermanentError: The request can never pass.
             TransientError: It may pass later.
         """
 

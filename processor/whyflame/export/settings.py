@@ -14,7 +14,13 @@ from whyflame.fold.names import Role, check_field, role_of, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-__all__ = ["SERIES_LABELS", "ExportSettings", "split_options"]
+__all__ = [
+    "SERIES_LABELS",
+    "ExportSettings",
+    "ForwardSettings",
+    "split_forward_options",
+    "split_options",
+]
 
 SERIES_LABELS = {
     "service_name": "service",
@@ -26,6 +32,8 @@ SERIES_LABELS = {
     "outcome": "outcome",
 }
 """Label of a pushed series -> field it shows. Nothing else can become a label."""
+
+_SIGNALS = ("traces", "logs", "metrics")
 
 # Offsets inside a window are whole milliseconds; 64 replicas share them (see `times`).
 MAX_SHARDS = 64
@@ -86,7 +94,23 @@ class ExportSettings:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ForwardSettings:
+    """How received requests are passed on; the same keys for every forwarder."""
+
+    signals: list[str] = setting(["traces", "logs"], "what is passed on: traces, logs, metrics")
+    in_flight: int = setting(4, "requests of a signal sent at the same time", minimum=1, maximum=64)
+    give_up_after: float = setting(
+        86_400.0, "age at which a request that was never accepted becomes a dead letter", "duration"
+    )
+    max_spool_bytes: int = setting(
+        1 << 30, "requests of a signal waiting above this: new ones are not passed on", "bytes"
+    )
+    max_dead_bytes: int = setting(64 * MIB, "dead letters kept, the oldest ones", "bytes")
+
+
 _KEYS = frozenset(field.name for field in fields(ExportSettings))
+_FORWARD_KEYS = frozenset(field.name for field in fields(ForwardSettings))
 
 
 def split_options(
@@ -106,6 +130,24 @@ def split_options(
     settings: ExportSettings = read_options(ExportSettings, common, f"exporters.{name}")
     _check_names(name, settings, promoted)
     return settings, {key: value for key, value in options.items() if key not in _KEYS}
+
+
+def split_forward_options(
+    name: str, options: Mapping[str, Any]
+) -> tuple[ForwardSettings, dict[str, Any]]:
+    """Settings every forwarder has, and what is left for the forwarder itself.
+
+    Raises:
+        ConfigError: A shared key has a wrong value.
+    """
+    common = {key: value for key, value in options.items() if key in _FORWARD_KEYS}
+    settings: ForwardSettings = read_options(ForwardSettings, common, f"exporters.{name}")
+    for word in settings.signals:
+        if word not in _SIGNALS:
+            raise ConfigError(
+                f"exporters.{name}: signals: {unknown_name('signal', word, _SIGNALS)}"
+            )
+    return settings, {key: value for key, value in options.items() if key not in _FORWARD_KEYS}
 
 
 def _check_names(name: str, settings: ExportSettings, promoted: Collection[str]) -> None:

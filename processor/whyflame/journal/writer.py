@@ -25,9 +25,11 @@ from whyflame.journal.frame import Encoding, encode_head
 from whyflame.journal.segments import hold_stream, list_segments, segment_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from whyflame.journal.frame import Signal
+    from whyflame.journal.reader import Frame
 
 __all__ = ["JournalWriter"]
 
@@ -120,10 +122,20 @@ class JournalWriter:
         )
         entry = _Entry(head, payload)
         self._enqueue(entry)
-        if not entry.done.wait(timeout_seconds):
-            raise TransientError(f"journal did not sync within {timeout_seconds:g} s")
-        if entry.failure is not None:
-            raise entry.failure
+        self._wait(entry, timeout_seconds)
+
+    def append_all(self, frames: Iterable[Frame], timeout_seconds: float = 60.0) -> None:
+        """Return when all these frames, as another stream holds them, are on disk; they share syncs.
+
+        Raises:
+            Backpressure: Too many bytes are waiting, or the disk is full.
+            TransientError: The disk failed or did not answer in time; some frames may be there.
+        """
+        entries = [_Entry(_head_of(frame), frame.payload) for frame in frames]
+        for entry in entries:
+            self._enqueue(entry)
+        for entry in entries:
+            self._wait(entry, timeout_seconds)
 
     def close(self) -> None:
         """Sync what is queued, refuse what comes later, release the stream. Safe to repeat."""
@@ -134,6 +146,13 @@ class JournalWriter:
         self._thread.join()
         if not already:
             os.close(self._lock)
+
+    @staticmethod
+    def _wait(entry: _Entry, timeout_seconds: float) -> None:
+        if not entry.done.wait(timeout_seconds):
+            raise TransientError(f"journal did not sync within {timeout_seconds:g} s")
+        if entry.failure is not None:
+            raise entry.failure
 
     def _enqueue(self, entry: _Entry) -> None:
         with self._changed:
@@ -245,3 +264,13 @@ class JournalWriter:
             descriptor, self._segment = self._segment.descriptor, None
             with contextlib.suppress(OSError):  # everything acknowledged was synced before
                 self._disk.close(descriptor)
+
+
+def _head_of(frame: Frame) -> bytes:
+    return encode_head(
+        frame.payload,
+        signal=frame.signal,
+        encoding=frame.encoding,
+        tenant=frame.tenant,
+        received_ns=frame.received_ns,
+    )

@@ -13,10 +13,18 @@ from tests.integration.export.world import World
 
 from whyflame.config import parse
 from whyflame.errors import ConfigError
-from whyflame.export import ExportJob, ExportSettings, build_exporters, known_exporters
+from whyflame.export import (
+    ExportJob,
+    ExportSettings,
+    ForwardSettings,
+    build_exporters,
+    build_forwarders,
+    known_exporters,
+)
 from whyflame.export.fake import InlineExecutor
 from whyflame.export.reshape import unpack
 from whyflame_exporters.files import FilesOptions
+from whyflame_exporters.forward import ForwardOptions
 from whyflame_exporters.http import BasicAuth, TlsOptions
 from whyflame_exporters.otlp_profiles import OtlpProfilesOptions
 from whyflame_exporters.parca import ParcaOptions
@@ -62,6 +70,8 @@ def test_every_key_is_documented(page: str) -> None:
         (OtlpProfilesOptions, ""),
         (ParcaOptions, ""),
         (FilesOptions, ""),
+        (ForwardOptions, ""),
+        (ForwardSettings, ""),
         (BasicAuth, "basic_auth."),
         (TlsOptions, "tls."),
     ):
@@ -75,6 +85,15 @@ def test_the_first_example_is_a_valid_configuration(page: str) -> None:
     block = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0])
     (bound,) = build_exporters(parse(block))
     assert bound.name == "pyroscope"
+
+
+def test_the_examples_of_forwarding_are_valid(page: str) -> None:
+    (text,) = [
+        block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "tempo" in block
+    ]
+    config = parse(yaml.safe_load(text), environment={"LANGFUSE_SECRET_KEY": "sk"})
+    assert [bound.name for bound in build_forwarders(config)] == ["tempo", "langfuse"]
+    assert build_exporters(config) == []
 
 
 @pytest.mark.usefixtures("installed")

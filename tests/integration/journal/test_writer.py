@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whyflame.errors import Backpressure, StoreError, TransientError
-from whyflame.journal import JournalReader, JournalWriter, Signal
+from whyflame.journal import Encoding, Frame, JournalReader, JournalWriter, Position, Signal
 from whyflame.journal.disk import Disk
 from whyflame.journal.segments import list_segments
 
@@ -85,7 +85,10 @@ def test_what_queues_during_a_sync_is_synced_together(tmp_path: Path) -> None:
     writer = JournalWriter(tmp_path, "r0", disk=disk)
     disk.blocked.clear()
     with ThreadPoolExecutor(20) as pool:
-        sent = [pool.submit(append, writer, b"x" * number) for number in range(20)]
+        sent = [pool.submit(append, writer, b"")]
+        while writer._segment is None:
+            time.sleep(0.001)
+        sent += [pool.submit(append, writer, b"x" * number) for number in range(1, 20)]
         while len(writer._queue) < 19:
             time.sleep(0.001)
         disk.blocked.set()
@@ -94,6 +97,21 @@ def test_what_queues_during_a_sync_is_synced_together(tmp_path: Path) -> None:
     writer.close()
     assert len(read_payloads(tmp_path)) == 20
     assert disk.syncs == 2
+
+
+def test_frames_of_another_stream_are_kept_together(tmp_path: Path) -> None:
+    """They come out as they were: tenant, signal, time, bytes."""
+    writer = JournalWriter(tmp_path, "r0")
+    frames = [
+        Frame("x", f"t{n}", Signal.LOGS, Encoding.PROTOBUF, n, b"x" * n, Position())
+        for n in range(100)
+    ]
+    writer.append_all(frames)
+    writer.append_all([])
+    writer.close()
+    read = JournalReader(tmp_path / "r0").read(1 << 20)
+    kept = [(f.tenant, f.signal, f.received_ns, f.payload) for f in read]
+    assert kept == [(f.tenant, f.signal, f.received_ns, f.payload) for f in frames]
 
 
 def test_a_full_disk_refuses_and_recovers(tmp_path: Path, small_pause: None) -> None:

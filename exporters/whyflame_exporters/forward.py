@@ -1,0 +1,116 @@
+"""Any OTLP endpoint (Tempo, Langfuse, Phoenix, a Collector): received requests, unchanged."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import grpc
+
+from whyflame.config.fields import setting
+from whyflame.config.load import read_options
+from whyflame.errors import ConfigError
+from whyflame_exporters.answers import answer_error
+from whyflame_exporters.http import Endpoint, EndpointOptions
+from whyflame_exporters.profile_ids import mark_agent_roots
+from whyflame_exporters.rpc import GrpcEndpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whyflame.export import ReceivedRequest
+
+__all__ = ["ForwardExporter", "ForwardOptions"]
+
+_METHODS = {
+    "traces": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+    "logs": "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+    "metrics": "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+}
+_TENANT = "X-Scope-OrgID"
+_GZIP_WINDOW = 31
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardOptions(EndpointOptions):
+    """Options of the forward exporter."""
+
+    protocol: str = setting("grpc", "transport", choices=("grpc", "http"))
+    compression: str = setting("none", "of requests", choices=("none", "gzip"))
+    tenant_id: str = setting(
+        "", "X-Scope-OrgID of every request; empty: the tenant of the data, if it has one"
+    )
+    profile_ids: bool = setting(
+        default=False, doc="set pyroscope.profile.id on the first agent spans of traces"
+    )
+
+
+class ForwardExporter:
+    """Passes received requests on over OTLP.
+
+    Args:
+        name: Name of the exporter block.
+        options: The block's own keys.
+
+    Raises:
+        ConfigError: An option is unknown or wrong.
+    """
+
+    def __init__(self, name: str, options: Mapping[str, Any]) -> None:
+        read: ForwardOptions = read_options(ForwardOptions, options, f"exporters.{name}")
+        if not read.url:
+            raise ConfigError(f"exporters.{name}: url is missing")
+        self._options = read
+        self._gzips = read.compression == "gzip"
+        self._http = Endpoint(name, read)
+        kind = grpc.Compression.Gzip if self._gzips else grpc.Compression.NoCompression
+        self._grpc = GrpcEndpoint(name, read, kind) if read.protocol == "grpc" else None
+
+    def start(self) -> None:
+        """Read certificates and secrets once, so that a mistake shows at start."""
+        (self._grpc or self._http).start()
+
+    def forward(self, request: ReceivedRequest) -> int:
+        """Send the bytes as they came, or with profile ids when these were asked for."""
+        body = request.body
+        if self._options.profile_ids and request.signal == "traces":
+            body = mark_agent_roots(body)
+        tenant = self._options.tenant_id or request.tenant
+        headers = {_TENANT: tenant} if tenant else {}
+        if self._grpc is not None:
+            answer = self._grpc.call(_METHODS[request.signal], body, headers)
+        else:
+            answer = self._post(request.signal, body, headers)
+        return _refused_records(answer)
+
+    def close(self, deadline_seconds: float) -> None:  # noqa: ARG002 - closing does not wait
+        """Close the connections; calls under way end."""
+        (self._grpc or self._http).close()
+
+    def _post(self, signal: str, body: bytes, headers: dict[str, str]) -> bytes:
+        headers["Content-Type"] = "application/x-protobuf"
+        if self._gzips:
+            packer = zlib.compressobj(1, zlib.DEFLATED, _GZIP_WINDOW)
+            body = packer.compress(body) + packer.flush()
+            headers["Content-Encoding"] = "gzip"
+        answer = self._http.post(f"/v1/{signal}", body, headers)
+        error = answer_error(answer)
+        if error is not None:
+            raise error
+        is_protobuf = answer.headers.get("content-type", "").startswith("application/x-protobuf")
+        return answer.body if is_protobuf else b""
+
+
+def _refused_records(answer: bytes) -> int:
+    """Records an endpoint took the request without; the message is alike for all signals."""
+    from google.protobuf.message import DecodeError
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+    if not answer:
+        return 0
+    try:
+        response = ExportTraceServiceResponse.FromString(answer)
+    except DecodeError:
+        return 0
+    return max(0, int(response.partial_success.rejected_spans))
