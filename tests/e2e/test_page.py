@@ -57,7 +57,7 @@ def wait_for_address(page: Page, text: str) -> None:
 
 def click_row(page: Page, graph: Locator, row: int) -> None:
     """The leftmost frame of a row."""
-    graph.click(position={"x": 12, "y": row * 26 + 13})
+    graph.click(position={"x": 12, "y": (row + 0.5) * int(str(graph.get_attribute("data-row")))})
 
 
 def test_the_figures_are_those_of_totals(page: Page, fleet: Fleet) -> None:
@@ -241,9 +241,9 @@ def test_one_click_leads_from_a_frame_to_its_sessions(page: Page, fleet: Fleet) 
     found = fleet.get("behind", view="tokens", frame=frames, session=session, limit=1000)
     assert f"{found['total']:,} in" in page.locator(".behind-note").inner_text()
     assert page.locator(".step.behind").count() >= len(found["rows"])
-    links = page.locator(".step-links a")
+    links = page.locator(".step.behind .step-links").first.get_by_role("link")
     assert re.search("/trace/[0-9a-f]{32}$", str(links.first.get_attribute("href")))
-    assert links.nth(1).get_attribute("href") is None  # no script by way of a template
+    assert links.count() == 1  # no script by way of a template
 
 
 def test_a_session_shows_lanes_and_steps_in_order(page: Page, fleet: Fleet) -> None:
@@ -338,10 +338,3 @@ def test_the_theme_is_chosen_and_kept(page: Page, fleet: Fleet) -> None:
     page.reload()
     page.locator(".flame[data-drawn]").wait_for()
     assert page.evaluate(ground) == dark
-
-
-def test_live_asks_again_when_something_settled(page: Page, fleet: Fleet) -> None:
-    show(page, fleet)
-    page.get_by_role("button", name="Live").click()
-    wait_for_address(page, "live=1")
-    assert page.get_by_role("button", name="Live").get_attribute("aria-pressed") == "true"

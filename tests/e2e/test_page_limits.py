@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from array import array
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 from tests.e2e.fleet import no_actions, serve_fleet
-from tests.query_server import made, open_filled, run_app
+from tests.query_server import fill, made, open_filled, run_app
 
 from whyflame.app.build import now_ns
 from whyflame.config import AuthConfig, Config, HttpConfig
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from whyflame.model import Operation
     from whyflame.serve.questions import ProfileRequest
+    from whyflame.store.duck import Store
 
 pytestmark = pytest.mark.slow
 OUTER, INNER = 1000, 50
@@ -86,18 +88,26 @@ class Wide(StoreQuestions):
         )
 
 
+@dataclass(frozen=True)
+class Opened:
+    """A server and the store that it answers from."""
+
+    url: str
+    store: Store
+
+
 @contextmanager
 def serving(
     folder: Path,
     operations: list[Operation],
     kind: type[StoreQuestions] = StoreQuestions,
     http: HttpConfig | None = None,
-) -> Iterator[str]:
+) -> Iterator[Opened]:
     store = open_filled(folder / "store.duckdb", operations)
     try:
         app = build_api(kind(store, Config(), now_ns), no_actions(), None, http or HttpConfig())
         with run_app(app) as url:
-            yield url
+            yield Opened(url, store)
     finally:
         store.close()
 
@@ -123,14 +133,14 @@ def test_no_rule_of_accessibility_is_broken(browser: Browser, fleet: Fleet, them
 
 
 def test_a_hundred_thousand_frames_stay_fast(page: Page, tmp_path: Path) -> None:
-    with serving(tmp_path, [made(1, 1)], Wide) as url:
-        page.goto(url)
+    with serving(tmp_path, [made(1, 1)], Wide) as server:
+        page.goto(server.url)
         graph = page.locator(".flame[data-drawn]")
         graph.wait_for(timeout=20_000)
         assert int(str(graph.get_attribute("data-frames"))) >= 100_000
         times = [int(str(graph.get_attribute("data-milliseconds")))]
         for row in (2, 1, 0):
-            graph.click(position={"x": 6, "y": row * 26 + 13})
+            graph.click(position={"x": 6, "y": row * 30 + 15})
             page.wait_for_timeout(150)
             times.append(int(str(graph.get_attribute("data-milliseconds"))))
         page.get_by_label("Search frames").fill("call 04")
@@ -141,16 +151,27 @@ def test_a_hundred_thousand_frames_stay_fast(page: Page, tmp_path: Path) -> None
 
 
 def test_a_store_without_runs_says_how_to_send_some(page: Page, tmp_path: Path) -> None:
-    with serving(tmp_path, []) as url:
-        page.goto(url)
+    with serving(tmp_path, []) as server:
+        page.goto(server.url)
         page.get_by_role("heading", name="Waiting for the first agent run").wait_for()
         assert "OTEL_EXPORTER_OTLP_ENDPOINT" in page.locator("pre").inner_text()
 
 
+def test_live_shows_what_settled_since(page: Page, tmp_path: Path) -> None:
+    page.clock.install()
+    with serving(tmp_path, [made(1, 1, tokens=100)]) as server:
+        page.goto(f"{server.url}/?live=1")
+        tokens = page.locator("[data-figure=tokens]")
+        expect(tokens).to_have_text("100")
+        fill(server.store, [made(2, 2, tokens=11)])
+        page.clock.fast_forward(6_000)
+        expect(tokens).to_have_text("111")
+
+
 def test_names_are_text_whatever_they_hold(page: Page, tmp_path: Path) -> None:
     operations = [made(1, 1, path=HOSTILE, session=HOSTILE, agent=HOSTILE)]
-    with serving(tmp_path, operations) as url:
-        page.goto(url)
+    with serving(tmp_path, operations) as server:
+        page.goto(server.url)
         page.locator(".flame[data-drawn]").wait_for()
         page.locator(".table-panel").get_by_text(HOSTILE).first.click()
         page.locator(".behind li a").get_by_text(HOSTILE).click()
@@ -163,8 +184,8 @@ def test_a_token_is_asked_for_and_sent(page: Page, tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text("sha256:" + hashlib.sha256(b"open sesame").hexdigest() + "\n")
     http = HttpConfig(auth=AuthConfig(bearer_tokens_file=str(tokens)))
-    with serving(tmp_path, [made(1, 1)], http=http) as url:
-        page.goto(url)
+    with serving(tmp_path, [made(1, 1)], http=http) as server:
+        page.goto(server.url)
         page.get_by_label("This server asks for a bearer token").fill("open sesame")
         page.get_by_role("button", name="Continue").click()
         page.locator(".flame[data-drawn]").wait_for()

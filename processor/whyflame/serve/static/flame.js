@@ -5,7 +5,7 @@ import { figure, noun, percent, plural } from "./format.js";
 
 const LEAST = 0.6, PAD = 6;
 // Shallow graphs get taller rows: easier to read and to hit.
-const TALL = 26, LOW = 21, SHALLOW = 16;
+const ROWS = [[9, 30], [16, 26], [Infinity, 21]];
 const FONT = '12px "Inter", -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, sans-serif';
 const pen = document.createElement("canvas").getContext("2d");
 pen.font = FONT;
@@ -66,7 +66,7 @@ export class Flame {
     const began = performance.now();
     const boxes = this.#layout(room);
     const deepest = boxes.reduce((most, box) => Math.max(most, box.row), 0);
-    const ROW = this.row = deepest < SHALLOW ? TALL : LOW;
+    const ROW = this.row = ROWS.find(([levels]) => deepest < levels)[1];
     const height = this.height = (deepest + 1) * ROW, density = devicePixelRatio || 1;
     this.canvas.width = Math.round(room * density);
     this.canvas.height = Math.min(32000, Math.round(height * density));
@@ -87,6 +87,7 @@ export class Flame {
     for (const box of boxes) (this.byRow[box.row] ||= []).push(box);
     this.element.dataset.frames = tree.count - 1;
     this.element.dataset.drawn = boxes.length;
+    this.element.dataset.row = ROW;
     this.element.dataset.milliseconds = Math.round(performance.now() - began);
     this.cursor.hidden = true;
   }

@@ -30,7 +30,7 @@ export function brief(value, unit) {
   if (value === null || value === undefined) return "–";
   const number = Number(value);
   if (unit === "nanousd") return money(number / 1e9);
-  if (unit === "nanoseconds") return duration(number / 1e9);
+  if (unit === "nanoseconds") return shortly(number / 1e9);
   const size = Math.abs(number);
   for (const [step, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
     if (size >= step * 0.9995) return significant(number / step) + letter;
@@ -45,10 +45,18 @@ export function money(usd) {
   return sign + size.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 }
 
+function shortly(seconds) {
+  const size = Math.abs(seconds);
+  if (size < 60) return duration(seconds);
+  return size < 3600 ? `${(seconds / 60).toFixed(1)} min` : `${(seconds / 3600).toLocaleString("en-US", { maximumFractionDigits: 1 })} h`;
+}
+
 export function duration(seconds) {
-  const size = Math.abs(seconds), sign = seconds < 0 ? "-" : "";
+  const sign = seconds < 0 ? "-" : "";
+  let size = Math.abs(seconds);
+  if (size >= 59.95) size = Math.round(size);
   if (size >= 3600) return `${sign}${Math.floor(size / 3600).toLocaleString("en-US")} h ${Math.floor(size % 3600 / 60)} min`;
-  if (size >= 60) return `${sign}${Math.floor(size / 60)} min ${Math.round(size % 60)} s`;
+  if (size >= 60) return `${sign}${Math.floor(size / 60)} min ${size % 60} s`;
   if (size >= 1) return `${sign}${size.toFixed(1)} s`;
   return size ? `${sign}${Math.round(size * 1000)} ms` : "0 s";
 }

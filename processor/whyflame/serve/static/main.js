@@ -119,8 +119,9 @@ async function look(options, question) {
   const status = await ask("/api/v1/status").catch(() => null);
   const key = status && `${status.operations}-${status.newest_ns}`;
   if (key && key !== seen) {
-    if (seen) { await show(state(), null, options, question, true); announce("Refreshed"); }
     seen = key;
+    await show(state(), null, options, question, true);
+    announce("Refreshed");
   }
 }
 

@@ -109,7 +109,8 @@ export class SessionView {
   }
 
   #step(op, isFirst, most, isBehind) {
-    const links = Object.entries(this.options.trace_links).map(([name, template]) => h("a", { href: fillLink(template, op), target: "_blank", rel: "noreferrer noopener" }, name));
+    const links = Object.entries(this.options.trace_links).map(([name, template]) => [name, fillLink(template, op)]).filter(([, href]) => href)
+      .map(([name, href]) => h("a", { href, target: "_blank", rel: "noreferrer noopener" }, name));
     const failed = op.status === "error";
     return h("li", { class: `step${isBehind ? " behind" : ""}${isBehind === false ? " aside" : ""}${failed ? " failed" : ""}`, style: { "--level": String(op.path.length) } },
       h("span", { class: "step-number" }, isFirst && op.step !== null ? op.step : ""),
