@@ -82,6 +82,7 @@ _SUBCOMMANDS = frozenset(
      "apt", "systemctl", "make", "helm", "terraform", "gh", "uv", "poetry", "conda", "dotnet"]
 )  # fmt: skip
 _MAX_PARTS = 6
+_PRINTERS = frozenset(["cat", "echo", "printf", "tee"])
 
 _TOOL_WORDS: dict[str, str] = {
     word: activity
@@ -155,6 +156,8 @@ def activity_of_command(command: str) -> tuple[int, list[str]]:
             tokens = tokens[2:]
             program = tokens[0].rpartition("/")[2]
         activity = _PROGRAMS.get(program, "run")
+        if program in _PRINTERS and ">" in command and _WRITES.search(command):
+            return CODES["create"], command_words(program, tokens)
         if not best or (
             best in ("inspect", "wait", "create") and activity not in ("inspect", "search", "wait")
         ):

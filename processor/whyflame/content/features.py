@@ -17,7 +17,7 @@ from zlib import crc32
 
 from whyflame.content.activity import CODES, activity_of_command, activity_of_tool
 from whyflame.content.redact import redact
-from whyflame.content.words import BAG_BITS, bag_of, clause_words, lead_of, plain_words, split_words
+from whyflame.content.words import BAG_BITS, bag_of, clause_words, lead_of, plain_words
 
 if TYPE_CHECKING:
     from whyflame.model import Content, Span
@@ -31,7 +31,7 @@ _RECORD = Struct("<BBBBIIIBBBBBBH4I32s32s")
 RECORD_BYTES = _RECORD.size  # 104
 _BAG_BYTES = BAG_BITS // 8
 _BAG_MASK = (1 << BAG_BITS) - 1
-_SAID, _ASKED, _DID, _TOUCHED, _STEM_CHARS = 7, 9, 3, 3, 24
+_SAID, _ASKED, _DID, _TOUCHED, _STEM_CHARS = 7, 14, 3, 3, 24
 HAS_PROMPT, HAS_RESPONSE, HAS_ARGUMENTS, HAS_RESULT, HAS_PLAN = 1, 2, 4, 8, 16
 _FIELD, _ITEM = "\x1f", " "
 
@@ -105,7 +105,7 @@ def extract(span: Span, mode: str) -> bytes | None:
     activity, argument_bag, targets, did = _read_arguments(
         span.tool or "", content.arguments[:TEXT_CHARS] if content.arguments else ""
     )
-    result_cues = bag_of(split_words(content.result[:TEXT_CHARS])) if content.result else 0
+    result_cues = bag_of(content.result[:TEXT_CHARS]) if content.result else 0
     planned, plan_done = _read_plan(content) if content.plan else ("", 0)
     record = _RECORD.pack(
         VERSION,
@@ -177,18 +177,18 @@ def decode_words(
 def _read_text(text: str) -> tuple[int, int, str]:
     """Bag with cues, lead class and kept words of something said."""
     said = clause_words(text, _SAID)
-    return bag_of(split_words(text)), lead_of(said), _ITEM.join(said)
+    return bag_of(text), lead_of(said), _ITEM.join(said)
 
 
 @lru_cache(maxsize=2048)
 def _read_prompt(text: str) -> tuple[int, int, str]:
     """Like `_read_text` for a prompt; cached because every call of a turn repeats it."""
     asked = clause_words(text, _ASKED) if not text.isascii() else _prompt_words(text)
-    return bag_of(split_words(text)), lead_of(asked), _ITEM.join(asked)
+    return bag_of(text), lead_of(asked), _ITEM.join(asked)
 
 
 def _prompt_words(text: str) -> list[str]:
-    words = plain_words(text.split(None, 48)[:48], _ASKED + 6)
+    words = plain_words(text.split(None, 64)[:64], _ASKED + 6)
     lead = next((i for i, word in enumerate(words) if lead_of([word])), 0)
     return words[min(lead, 6) :][:_ASKED]
 
@@ -206,13 +206,13 @@ def _read_arguments(tool: str, text: str) -> tuple[int, int, tuple[int, ...], st
             activity, did = activity_of_command(command[1].replace("\\n", "\n"))
     elif activity == _SHELL:
         activity, did = activity_of_command(text)
-    found = _PATH.findall(text)[:6]
+    found = _PATH.findall(text)[:6] if "/" in text or "." in text else []
     stems = [path.rstrip("/").rpartition("/")[2].split(".", 1)[0] for path in found]
     touched = [stem.lower() for stem in stems if _STEM.fullmatch(stem) and len(stem) <= _STEM_CHARS]
     targets = [crc32(stem.encode()) or 1 for stem in dict.fromkeys(filter(None, stems))]
     if not targets and text[0] == "{":
         targets = [crc32(value.encode()) or 1 for value in _VALUES.findall(text)[:4]]
-    bag = bag_of(split_words(text))
+    bag = bag_of(text)
     kept = _ITEM.join(did[:_DID]) + _FIELD + _ITEM.join(_plain_stems(touched)[:_TOUCHED])
     return activity, bag, (*targets[:4], 0, 0, 0, 0)[:4], kept
 
@@ -246,16 +246,15 @@ def _flags(content: Content) -> int:
 
 
 def _sizes(content: Content) -> tuple[int, int, int, int]:
+    """Bit lengths; where only a text is known, of its characters."""
+    prompt, response = content.prompt_bytes, content.response_bytes
+    arguments, result = content.arguments_bytes, content.result_bytes
     return (
-        _size(content.prompt_bytes, content.prompt),
-        _size(content.response_bytes, content.response),
-        _size(content.arguments_bytes, content.arguments),
-        _size(content.result_bytes, content.result),
+        (len(content.prompt or "") if prompt is None else prompt).bit_length(),
+        (len(content.response or "") if response is None else response).bit_length(),
+        (len(content.arguments or "") if arguments is None else arguments).bit_length(),
+        (len(content.result or "") if result is None else result).bit_length(),
     )
-
-
-def _size(known: int | None, text: str | None) -> int:
-    return min((known if known is not None else len(text or "")).bit_length(), 63)
 
 
 def _pack_sizes(content: Content, activity: int) -> bytes:

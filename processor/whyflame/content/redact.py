@@ -25,7 +25,7 @@ _ASSIGNED = (
     r"private[_-]?key|credential|pwd))[\"']?\s*(?:=|:|\bis\b)\s*[\"']?)(?P<assigned>[^\s\"',;&]{3,})"
 )
 _BEARER = r"(?i:\b(?:bearer|basic)\s+)(?P<bearer>[\w.~+/=-]{8,})"
-_FLAG = r"(?<=\s)(?:-p|--password|--token)(?:=|\s+)(?P<flag>[^\s-]\S{3,})"
+_FLAG = r"(?<=\s)(?:--password|--token|--secret)(?:=|\s+)(?P<flag>[^\s-]\S{3,})"
 _EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b[\w.-]+@(?:localhost|[\w-]+)\b"
 _CARD = r"\b(?:\d[ -]?){13,19}\b"
 _IBAN = r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"
@@ -62,7 +62,7 @@ _PATTERN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _GR
 _SUSPECT = re.compile(
     r"\d{3}|@|://|BEGIN|(?i:pass|secret|token|key|credential|pwd|bearer|basic )|[\w+/=-]{20}"
     r"|/home/|Users|\.(?:internal|corp|local|lan|intra|private)|eyJ|[sp]k[-_]|[a-z]{2,4}_\w{8}"
-    r"|name is|\bI am|\bI'm|\bMr|\bMs|\bDr|\bHerr|\bFrau|\d\.\d|:[0-9a-f]{1,4}:| -p"
+    r"|name is|\bI am|\bI'm|\bMr|\bMs|\bDr|\bHerr|\bFrau|\d\.\d|:[0-9a-f]{1,4}:"
 )
 _LABELS = {
     "secret": "[secret]",

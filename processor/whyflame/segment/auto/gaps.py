@@ -60,7 +60,7 @@ def describe_gaps(table: StepTable) -> Blocks:
     rows = len(table.lane)
     same = np.zeros(rows, bool)
     same[1:] = table.lane[1:] == table.lane[:-1]
-    before = np.maximum(np.arange(rows) - 1, 0)
+    before = _neighbour(table, -1)
     turned = _turned(table, same)
     text = drop_common(table.model["text"], table.starts, table.lane)
     arguments = drop_common(table.arguments, table.starts, table.lane)
@@ -72,7 +72,7 @@ def describe_gaps(table: StepTable) -> Blocks:
         "links": _links(table, before),
         "topic": np.column_stack([*_topic(text, table), *_topic(arguments, table),
                                   *_topic(text | arguments, table)]),
-        "returns": _returns(text | arguments, table, same),
+        "returns": _returns(text | arguments, table),
         "place": _place(table, same, turned),
         "state": _state(table, before, same, turned),
     }  # fmt: skip
@@ -83,8 +83,7 @@ def _codes(table: StepTable, before: Rows) -> dict[str, tuple[Rows, int]]:
     kind, role = table.activity.astype(np.int64), table.role
     lead = table.model["lead"].astype(np.int64)
     rows = len(kind)
-    after = np.minimum(np.arange(rows) + 1, max(rows - 1, 0))
-    before2 = np.maximum(before - 1, 0)
+    after, before2 = _neighbour(table, 1), _neighbour(table, -2)
     said = np.minimum(table.model["sizes"][:, 1].astype(np.int64), _SIZES - 1)
     asked = np.minimum(table.model["sizes"][:, 0].astype(np.int64), _SIZES - 1)
     place = np.minimum(np.arange(rows) - table.starts[table.lane], _PLACES - 1)
@@ -111,6 +110,12 @@ def _codes(table: StepTable, before: Rows) -> dict[str, tuple[Rows, int]]:
         "place": (place, _PLACES),
         "place_role": (place * _ROLES + role, _PLACES * _ROLES),
     }
+
+
+def _neighbour(table: StepTable, distance: int) -> Rows:
+    """Row so many steps away, never beyond the lane: lanes of a batch know nothing of each other."""
+    starts, ends = table.starts[table.lane], table.starts[table.lane + 1]
+    return np.clip(np.arange(len(table.lane)) + distance, starts, ends - 1)
 
 
 def _bits(values: NDArray[np.uint32]) -> Floats:
@@ -181,7 +186,7 @@ def _topic(bags: NDArray[np.uint64], table: StepTable) -> list[Floats]:
     return columns
 
 
-def _returns(bags: NDArray[np.uint64], table: StepTable, same: Bools) -> Floats:
+def _returns(bags: NDArray[np.uint64], table: StepTable) -> Floats:
     """How the step compares with the last one of the same agent, and of the same tool."""
     rows = len(bags)
     index = np.arange(rows)
@@ -192,8 +197,8 @@ def _returns(bags: NDArray[np.uint64], table: StepTable, same: Bools) -> Floats:
         columns += [seen, seen * overlap(bags, bags[at]),
                     np.log1p(np.where(seen, index - last, 0)).astype(np.float32)]  # fmt: skip
     last = _last_same(table.agent, table)
-    after = np.minimum(index + 1, max(rows - 1, 0))
-    follows = (last[after] >= 0) & same[after] & (after > index)
+    after = _neighbour(table, 1)
+    follows = (last[after] >= 0) & (after > index)
     columns.append(follows * overlap(bags[after], bags[np.maximum(last[after], 0)]))
     return np.column_stack(columns).astype(np.float32)
 

@@ -114,10 +114,12 @@ class VerbModel:
         if not len(starts):
             return []
         found = describe_intervals(table, starts, ends)
-        scores = found.numbers @ self.weights[: Intervals.WIDTH] + self.bias
+        weights = self.weights.astype(np.float64)
+        scores = found.numbers.astype(np.float64) @ weights[: Intervals.WIDTH] + self.bias
         for codes in found.codes.T:
-            scores += self.weights[Intervals.WIDTH + codes]
-        return [self.verbs[code] for code in scores.argmax(axis=1)]
+            scores += weights[Intervals.WIDTH + codes]
+        # Rounded: the last bits depend on the batch, and equal lanes must get equal names.
+        return [self.verbs[code] for code in scores.round(6).argmax(axis=1)]
 
 
 @cache

@@ -37,7 +37,9 @@ class Logistic:
     def score(self, blocks: Blocks) -> NDArray[np.float32]:
         """Log odds of a boundary before each step."""
         weights = np.concatenate([self.numbers[name] for name in blocks.numbers])
-        total = np.asarray(blocks.matrix @ weights + np.float32(self.bias), np.float32)
+        # Not a BLAS product: its rounding depends on the batch, and equal lanes must score alike.
+        product = np.einsum("ij,j->i", blocks.matrix, weights.astype(np.float32))
+        total = np.asarray(product + np.float32(self.bias), np.float32)
         for name, (codes, _) in blocks.codes.items():
             total += self.codes[name][codes]
         return total

@@ -107,6 +107,9 @@ class Namer:
             share = 2.0 if position == 0 else 1.0
             said = self._weigh_step(step, share, weights, asked=turned and position == 0)
             spoken = spoken or said
+        for head in self.tables.heads.keys() & topics.request:
+            for word in self.tables.heads[head] & weights.keys():
+                weights[head] = weights.get(head, 0.0) + weights.pop(word)
         general, focus = self.tables.general, topics.focus
         for word in weights:
             if word in general:

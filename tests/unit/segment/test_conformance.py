@@ -1,0 +1,105 @@
+"""What holds for every segmenter, on every lane."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+from tests.unit.segment.made import LANES, call, coding_lane, long_lane, step
+
+from whyflame.config import SegmentConfig
+from whyflame.errors import ConfigError
+from whyflame.segment import Lane, Segmenter, load_segmenter, validate
+from whyflame.segment.names import load_tables
+from whyflame.segment.registry import BUILT_IN
+
+Make = Callable[[Path], Segmenter]
+
+
+def make_marks(folder: Path) -> Segmenter:
+    path = folder / "marks.json"
+    path.write_text(
+        json.dumps(
+            {
+                "sequence_field": "session",
+                "id_field": "step",
+                "operation_names": {"a": "fix login"},
+                "marks": [{"sequence": "s", "start_operation_id": "0", "operation_ids": ["a"]}],
+            }
+        )
+    )
+    return load_segmenter(SegmentConfig(segmenter="marks", options={"file": str(path)}))
+
+
+MAKERS: dict[str, Make] = {
+    "auto": lambda _: load_segmenter(SegmentConfig()),
+    "recurrence": lambda _: load_segmenter(SegmentConfig(), "recurrence"),
+    "rules": lambda _: load_segmenter(
+        SegmentConfig(segmenter="rules", options={"rules": ["tool:test code=pytest", "llm:read code=look|read"]})
+    ),
+    "marks": make_marks,
+}  # fmt: skip
+VERBS = load_tables().is_verb
+
+
+@pytest.fixture(params=MAKERS)
+def segmenter(request: pytest.FixtureRequest, tmp_path: Path) -> Segmenter:
+    return MAKERS[request.param](tmp_path)
+
+
+def test_every_built_in_is_tried() -> None:
+    """A new segmenter joins this suite."""
+    assert set(BUILT_IN) <= set(MAKERS) | {"llm"}
+
+
+@pytest.mark.parametrize("name", LANES)
+def test_marks_are_valid(segmenter: Segmenter, name: str) -> None:
+    """Nested, covering, named with a verb first, no equal neighbours; whatever the lane."""
+    validate(LANES[name], segmenter.segment(LANES[name]), VERBS)
+
+
+@pytest.mark.parametrize("name", LANES)
+def test_equal_lanes_give_equal_marks(segmenter: Segmenter, name: str) -> None:
+    """Nothing is remembered between lanes."""
+    first = segmenter.segment(LANES[name])
+    segmenter.segment(coding_lane())
+    assert list(segmenter.segment(LANES[name])) == list(first)
+
+
+def test_a_lane_of_fifty_thousand_steps(segmenter: Segmenter) -> None:
+    """Length is no limit."""
+    lane = long_lane(50_000)
+    validate(lane, segmenter.segment(lane), VERBS)
+
+
+def test_empty_lane_has_no_marks(segmenter: Segmenter) -> None:
+    """Nothing in, nothing out."""
+    assert list(segmenter.segment(Lane())) == []
+
+
+def test_batch_equals_one_by_one() -> None:
+    """`auto` scores many lanes at once; each comes out as if alone."""
+    auto = load_segmenter(SegmentConfig())
+    lanes = list(LANES.values())
+    many = auto.segment_many(lanes)  # type: ignore[attr-defined]
+    assert many == [auto.segment(lane) for lane in lanes]
+
+
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=30), st.text(max_size=20), st.text(max_size=30)), max_size=30
+    )
+)
+def test_any_words_and_tools(rows: list[tuple[str, str, str]]) -> None:
+    """`auto` names any lane within its rules."""
+    lane = Lane(steps=[step(said, call(tool, arguments)) for said, tool, arguments in rows])
+    validate(lane, load_segmenter(SegmentConfig()).segment(lane), VERBS)
+
+
+def test_unknown_segmenter_lists_the_known_ones() -> None:
+    """The error helps."""
+    with pytest.raises(ConfigError, match="auto, marks, recurrence, rules"):
+        load_segmenter(SegmentConfig(segmenter="magic"))

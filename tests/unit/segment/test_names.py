@@ -1,0 +1,116 @@
+"""Names: a verb of the table, shared object words, nothing that must not be shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.segment.made import call, features, step
+
+from whyflame.config import SegmentConfig
+from whyflame.errors import ConfigError
+from whyflame.segment import Lane, Mark, load_segmenter, validate
+from whyflame.segment.names import Namer, load_tables
+from whyflame.segment.segmenter import InvalidMarks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAMER = Namer(load_tables())
+
+
+def name_of(*said: str, verb: str = "inspect") -> str:
+    lane = Lane(steps=[step(text) for text in said])
+    chosen, objects = NAMER.name(lane.steps, verb, NAMER.topics(lane))
+    return NAMER.candidates(chosen, objects)[0]
+
+
+def test_equal_work_in_other_words_folds() -> None:
+    """Aliases and the verb table give one name."""
+    names = {
+        name_of("Let me look at the repo files"),
+        name_of("I'll read the repository"),
+        name_of("Now examine our codebase"),
+    }
+    assert names == {"inspect repository"}
+
+
+def test_requests_win_over_side_words() -> None:
+    """What the request is about is preferred."""
+    lane = Lane(
+        request=features(prompt="Improve the checkout"), steps=[step("see gamma, checkout")]
+    )
+    assert NAMER.name(lane.steps, "update", NAMER.topics(lane))[1][0] == "checkout"
+
+
+def test_german_verbs_and_compounds() -> None:
+    """A clause without English verbs is read by the lexicon."""
+    assert name_of("Ich behebe den Anmeldefehler") == "fix login"
+    assert name_of("Jetzt teste ich die Datenbank") == "test database"
+
+
+@pytest.mark.parametrize(
+    "said", ["ping jsmith@corp.example", "ask Mr. Smith about it", "use key sk-abcdefgh12345678"]
+)
+def test_nothing_private_in_names(said: str) -> None:
+    """Names are made of kept words, and those passed the redactor."""
+    assert not {"smith", "jsmith", "corp", "abcdefgh"} & set(name_of(said).split())
+
+
+def test_tools_name_silent_lanes() -> None:
+    """With content off, the tool's own name says what is worked on."""
+    lane = Lane(steps=[step(None, call("get_reservation_details"))])
+    verb, objects = NAMER.name(lane.steps, "gather", NAMER.topics(lane))
+    assert NAMER.candidates(verb, objects)[0] == "gather reservation"
+
+
+def test_team_tables(tmp_path: Path) -> None:
+    """A team adds verbs, aliases and stop words."""
+    path = tmp_path / "names.yaml"
+    path.write_text(
+        "verbs: {triage: [triage, sift]}\nobjects: {shard: [shards, slice]}\nstop: [foo]\n"
+    )
+    tables = load_tables(str(path))
+    assert tables.verbs["sift"] == "triage"
+    assert tables.objects["slice"] == "shard"
+    assert tables.verbs["fix"] == "fix"
+    lane = Lane(request=features(prompt="Please sift the slices"), steps=[step("go")])
+    segmenter = load_segmenter(SegmentConfig(names_file=str(path)))
+    assert segmenter.segment(lane)[0].path[0].startswith("triage")
+
+
+@pytest.mark.parametrize(
+    "text", ["- a list", "colours: {}", "verbs: {a b: [c]}", "verbs: {fix: x}", "{"]
+)
+def test_wrong_team_tables(tmp_path: Path, text: str) -> None:
+    """Another shape is an error of the configuration."""
+    path = tmp_path / "names.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError):
+        load_tables(str(path))
+    with pytest.raises(ConfigError, match="names_file"):
+        load_tables(str(tmp_path / "none.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("marks", "reason"),
+    [
+        ([], "first mark"),
+        ([Mark(1, ("fix a",))], "first mark"),
+        ([Mark(0, ("fix a",)), Mark(1, ("fix a",))], "same path"),
+        ([Mark(0, ("fix a",)), Mark(9, ("fix a", "test b"))], "outside"),
+        ([Mark(0, ("fix a",)), Mark(1, ("fix b",))], "root"),
+        ([Mark(0, ("fix a b c",))], "one to 3 words"),
+        ([Mark(0, ("fix  a",))], "one to 3 words"),
+        ([Mark(0, ("login",))], "verb"),
+        ([Mark(0, ())], "root"),
+        ([Mark(0, ("fix a",) * 20)], "levels"),
+    ],
+)
+def test_validation_fails_closed(marks: list[Mark], reason: str) -> None:
+    """Every rule has its reason."""
+    lane = Lane(steps=[step("x"), step("y")])
+    with pytest.raises(InvalidMarks, match=reason):
+        validate(lane, marks, load_tables().is_verb)
+    with pytest.raises(InvalidMarks, match="without steps"):
+        validate(Lane(), [Mark(0, ("fix a",))], load_tables().is_verb)
