@@ -156,7 +156,7 @@ def build_forwarding(data_dir: Path, config: Config) -> Forwarding | None:
         return None
     folder = data_dir / FORWARD
 
-    def keep_for(item: BoundForwarder) -> Callable[[Signal, bytes, str, str], None]:
+    def keep_for(item: BoundForwarder) -> Callable[[Signal, bytes, str, str], object]:
         letters = folder / item.name / DEAD_LETTERS
         return DeadLetters(letters, max_bytes=item.settings.max_dead_bytes).keep
 

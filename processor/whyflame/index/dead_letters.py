@@ -51,22 +51,23 @@ class DeadLetters:
             file.unlink()
         return len(files)
 
-    def keep(self, signal: Signal, payload: bytes, tenant: str, reason: str) -> None:
-        """Write one body, unless the directory is full."""
+    def keep(self, signal: Signal, payload: bytes, tenant: str, reason: str) -> bool:
+        """Write one body; False when the directory is full and it was not kept."""
         directory = self.directory_of(tenant)
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         digest = hashlib.sha256(tenant.encode() + b"\0" + payload).hexdigest()[:32]
         path = directory / f"{reason}.{signal.label}.{digest}.binpb"
         if path.exists():
-            return
+            return True
         files = [file for file in self._directory.rglob("*") if file.is_file()]
         used = sum(file.stat().st_size for file in files)
         if len(files) >= self._max_files or used + len(payload) > self._max_bytes:
-            _LOG.warning("dead-letter directory is full; a request (%s) is dropped", reason)
-            return
+            _LOG.warning("dead-letter directory is full; a request (%s) is not kept", reason)
+            return False
         partial = path.with_suffix(".partial")
         partial.write_bytes(payload)
         partial.replace(path)
         _LOG.warning(
             "a %s request could not be read (%s); kept as %s", signal.label, reason, path.name
         )
+        return True

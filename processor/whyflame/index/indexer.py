@@ -8,16 +8,18 @@ and never stops the stage.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
 from whyflame.config import IndexConfig
 from whyflame.content import evidence, extract
-from whyflame.errors import PermanentError
+from whyflame.errors import PermanentError, TransientError
 from whyflame.index.bounds import bound_span
-from whyflame.journal import Signal
+from whyflame.journal import Losses, Signal
+from whyflame.store.spans import AppendResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,12 +27,13 @@ if TYPE_CHECKING:
     from whyflame.config import ContentConfig
     from whyflame.dialects import Reader
     from whyflame.index.dead_letters import DeadLetters
-    from whyflame.journal import Frame, JournalTail, Position
+    from whyflame.journal import Batch, Frame, JournalTail, Position
     from whyflame.model import Span
     from whyflame.store.spans import SpanWriter
 
 __all__ = ["Indexer", "SpanReader"]
 
+_LOG = logging.getLogger(__name__)
 SECOND_NS = 1_000_000_000
 # Small enough to keep a batch in memory, large enough that a commit is shared by many spans.
 READ_BYTES = 8 << 20
@@ -72,7 +75,12 @@ class SpanReader:
     def read(
         self, signal: Signal, payload: bytes, *, tenant: str, received_ns: int, into: Read
     ) -> None:
-        """Add the spans of one request; an unreadable one is kept aside and counted."""
+        """Add the spans of one request; an unreadable one is kept aside and counted.
+
+        Raises:
+            TransientError: It cannot even be kept aside; nothing acknowledged may be dropped
+                because of a fault of ours, so the stage has to wait.
+        """
         if signal is Signal.METRICS:
             into.counters[tenant, "metric_requests", "accepted"] += 1
             return
@@ -80,16 +88,29 @@ class SpanReader:
         read = dialects.read_traces if signal is Signal.TRACES else dialects.read_logs
         try:
             spans = read(payload, tenant=tenant, received_ns=received_ns)
+            for span in spans:
+                self._finish(span)
         except PermanentError as error:
-            self._dead_letters.keep(signal, payload, tenant, error.reason)
-            telemetry.DEAD_LETTERS.add(1, error.reason)
-            into.counters[tenant, "dead_letters", error.reason] += 1
+            self.set_aside(signal, payload, tenant, error.reason, into)
+            return
+        except Exception as error:
+            # The type alone: the text of an unexpected error may quote content.
+            _LOG.error("reading a request failed: %s", type(error).__name__)
+            if not self.set_aside(signal, payload, tenant, "unreadable", into):
+                raise TransientError("the dead-letter directory is full") from error
             return
         for span in spans:
-            self._finish(span)
             for reason in span.dubious:
                 telemetry.DUBIOUS_VALUES.add(1, reason)
         into.spans.extend(spans)
+
+    def set_aside(
+        self, signal: Signal, payload: bytes, tenant: str, reason: str, into: Read
+    ) -> bool:
+        """Keep a body as a dead letter, counted; False when there was no room for it."""
+        telemetry.DEAD_LETTERS.add(1, reason)
+        into.counters[tenant, "dead_letters", reason] += 1
+        return self._dead_letters.keep(signal, payload, tenant, reason)
 
     def _finish(self, span: Span) -> None:
         """Hash the user, turn text into features."""
@@ -135,25 +156,26 @@ class Indexer:
         self._stored = stored
         self._clock_ns = clock_ns
         self._positions: dict[str, Position] = {}
+        self._unfinished: Batch | None = None
+        self._losses = Losses()
 
     def step(self) -> int:
         """Index what is there now, up to one batch.
 
+        After an error the same batch is tried again: the journal has moved on, the store has not.
+
         Returns:
             How many requests were indexed; 0 when idle.
         """
-        batch = self._tail.read(READ_BYTES)
+        batch = self._unfinished or self._tail.read(READ_BYTES)
         if batch.positions == self._positions:
             return 0
+        self._unfinished = batch
         if self._hand_on is not None:
             self._hand_on(batch.frames)
-        read = self._read(batch.frames)
-        positions = {
-            stream: (position.segment, position.offset)
-            for stream, position in batch.positions.items()
-        }
         began = self._clock_ns()
-        result = self._writer.append(read.spans, positions, read.counters)
+        result = self._store(batch)
+        self._unfinished = None
         self._positions = batch.positions
         now = self._clock_ns()
         self._tail.applied(batch.positions, now / SECOND_NS)
@@ -166,6 +188,56 @@ class Indexer:
             telemetry.INDEX_LAG_SECONDS.set(max(0, now - newest) / SECOND_NS)
         self._stored(result.traces)
         return len(batch.frames)
+
+    def _store(self, batch: Batch) -> AppendResult:
+        """Commit a batch; when the store refuses it, find the requests it refuses."""
+        read = self._read(batch.frames)
+        try:
+            self._note_losses(read)
+            result = self._writer.append(read.spans, _plain(batch.positions), read.counters)
+        except TransientError:
+            raise  # the disk is full or memory short: nothing is wrong with the requests
+        except Exception as error:
+            _LOG.error("storing a batch failed: %s", type(error).__name__)
+            # A store that takes nothing at all is no fault of the requests: wait for it.
+            self._writer.append([], _plain(self._positions), {})
+            if len(batch.frames) == 0:
+                raise
+            return self._store_singly(batch)
+        self._losses = replace(self._tail.losses)
+        return result
+
+    def _note_losses(self, read: Read) -> None:
+        """Count what the journal had to skip, in the transaction that passes over it."""
+        seen, known = self._tail.losses, self._losses
+        for name, amount in (
+            ("corrupt", seen.corrupt_frames - known.corrupt_frames),
+            ("torn", seen.torn_tails - known.torn_tails),
+        ):
+            if amount:
+                # Whose they were was in what is damaged.
+                read.counters["", "journal_lost", name] += amount
+
+    def _store_singly(self, batch: Batch) -> AppendResult:
+        """Every request in a transaction of its own; those that cannot be stored go aside."""
+        total = AppendResult()
+        for frame in batch.frames:
+            read = self._read([frame])
+            try:
+                result = self._writer.append(read.spans, {}, read.counters)
+            except TransientError:
+                raise
+            except Exception as error:
+                _LOG.error("a request cannot be stored: %s", type(error).__name__)
+                refused = Read()
+                if not self._reader.set_aside(
+                    frame.signal, frame.payload, frame.tenant, "unstorable", refused
+                ):
+                    raise TransientError("the dead-letter directory is full") from error
+                result = self._writer.append([], {}, refused.counters)
+            total.add(result)
+        self._writer.append([], _plain(batch.positions), {})
+        return total
 
     def drain(self) -> int:
         """Index until the journal is empty; for commands and orderly stops."""
@@ -185,3 +257,7 @@ class Indexer:
                 into=read,
             )
         return read
+
+
+def _plain(positions: Mapping[str, Position]) -> dict[str, tuple[int, int]]:
+    return {name: (position.segment, position.offset) for name, position in positions.items()}

@@ -51,6 +51,15 @@ class AppendResult:
     superseded: int = 0
     traces: dict[int, tuple[int, int]] = field(default_factory=dict)
 
+    def add(self, other: AppendResult) -> None:
+        """Count what another append did as well."""
+        self.stored += other.stored
+        self.repeated += other.repeated
+        self.superseded += other.superseded
+        for key, (oldest, newest) in other.traces.items():
+            known = self.traces.get(key, (oldest, newest))
+            self.traces[key] = (min(oldest, known[0]), max(newest, known[1]))
+
 
 class SpanWriter:
     """The one appender of spans; used by one thread.

@@ -1,0 +1,142 @@
+"""The index stage over a real journal and store: nothing acknowledged is skipped, nothing stalls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.otlp import Row, traces
+
+from whyflame.config import ContentConfig
+from whyflame.dialects import Reader
+from whyflame.index.dead_letters import DeadLetters
+from whyflame.index.indexer import Indexer, SpanReader
+from whyflame.journal import JournalTail, JournalWriter, Signal
+from whyflame.store.duck import Store
+from whyflame.store.spans import SpanWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from whyflame.model import Span
+
+
+class Faulty(Reader):
+    """A reader that fails on spans of one name, a number of times."""
+
+    def __init__(self, name: str, error: Exception, times: int = 1 << 30) -> None:
+        super().__init__()
+        self.name, self.error, self.times = name, error, times
+
+    def read_traces(self, payload: bytes, *, tenant: str, received_ns: int) -> list[Span]:
+        spans = super().read_traces(payload, tenant=tenant, received_ns=received_ns)
+        if self.times and any(span.name == self.name for span in spans):
+            self.times -= 1
+            raise self.error
+        return spans
+
+
+class Stage:
+    """Journal, store and indexer on one directory."""
+
+    def __init__(
+        self, directory: Path, reader: Reader | None = None, max_letters: int = 10
+    ) -> None:
+        self.store = Store(directory / "w.duckdb")
+        self.journal = JournalWriter(directory / "journal", "r0")
+        letters = DeadLetters(directory / "dead", max_files=max_letters)
+        self.dead = directory / "dead"
+        self.indexer = Indexer(
+            JournalTail(directory / "journal", {}),
+            SpanReader(reader or Reader(), ContentConfig(), letters),
+            SpanWriter(self.store),
+            lambda _: None,
+            lambda: 1,
+        )
+
+    def send(self, *names: str) -> None:
+        for name in names:
+            body = traces(Row("test", name, trace=ord(name[0])))
+            self.journal.append(body, signal=Signal.TRACES, received_ns=1)
+
+    def stored(self) -> list[str]:
+        query = "SELECT traces.trace_id FROM spans JOIN traces USING (trace_key) ORDER BY 1"
+        rows = self.store.cursor().execute(query).fetchall()
+        return [chr(row[0][-1]) for row in rows]
+
+    def close(self) -> None:
+        self.journal.close()
+        self.store.close()
+
+
+@pytest.fixture
+def stages(tmp_path: Path) -> Iterator[Any]:
+    made: list[Stage] = []
+
+    def make(*args: Any, **options: Any) -> Stage:
+        made.append(Stage(tmp_path, *args, **options))
+        return made[-1]
+
+    yield make
+    for stage in made:
+        stage.close()
+
+
+def test_one_unreadable_request_goes_aside(stages: Any) -> None:
+    """A fault while reading one request leaves the others alone, and keeps its body."""
+    stage = stages(Faulty("bad", KeyError("x")))
+    stage.send("a", "bad", "c")
+    assert stage.indexer.drain() == 3
+    assert stage.stored() == ["a", "c"]
+    (kept,) = stage.dead.iterdir()
+    assert kept.name.startswith("unreadable.traces.")
+
+
+def test_nothing_is_skipped_when_it_cannot_be_kept_aside(stages: Any) -> None:
+    """With no room for dead letters the stage waits, and goes on with the same requests."""
+    stage = stages(Faulty("bad", KeyError("x"), times=2), max_letters=0)
+    stage.send("a", "bad", "c")
+    for _ in range(2):
+        with pytest.raises(Exception, match="dead-letter"):
+            stage.indexer.step()
+    stage.send("d")
+    stage.indexer.drain()
+    assert stage.stored() == ["a", "b", "c", "d"]
+
+
+def test_a_failed_commit_is_tried_again(stages: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that fails for a while loses nothing and doubles nothing."""
+    stage = stages()
+    stage.send("a", "b")
+    append, failures = SpanWriter.append, iter([True, True, False])
+
+    def flaky(self: SpanWriter, *args: Any) -> Any:
+        if next(failures, False):
+            raise OSError("disk")
+        return append(self, *args)
+
+    monkeypatch.setattr(SpanWriter, "append", flaky)
+    with pytest.raises(OSError, match="disk"):
+        stage.indexer.step()
+    stage.send("c")
+    stage.indexer.drain()
+    assert stage.stored() == ["a", "b", "c"]
+
+
+def test_one_unstorable_request_goes_aside(stages: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the store refuses a batch, only the request that it refuses is kept aside."""
+    stage = stages()
+    stage.send("a", "bad", "c")
+    append = SpanWriter.append
+
+    def picky(self: SpanWriter, spans: Any, *rest: Any) -> Any:
+        if any(span.name == "bad" for span in spans):
+            raise OverflowError("too large")
+        return append(self, spans, *rest)
+
+    monkeypatch.setattr(SpanWriter, "append", picky)
+    stage.indexer.drain()
+    assert stage.stored() == ["a", "c"]
+    (kept,) = stage.dead.iterdir()
+    assert kept.name.startswith("unstorable.traces.")
