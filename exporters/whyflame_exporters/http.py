@@ -60,7 +60,7 @@ class EndpointOptions:
 
 
 class Endpoint:
-    """POSTs to one server from several threads, a kept-alive connection for each.
+    """Requests to one server from several threads, a kept-alive connection for each.
 
     Redirects are not followed: the credentials would go along.
 
@@ -93,6 +93,10 @@ class Endpoint:
             self._ssl = self._make_ssl()
 
     def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """POST, and its answer; see `request`."""
+        return self.request("POST", path, body, headers)
+
+    def request(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         """One request and its answer.
 
         Raises:
@@ -104,7 +108,7 @@ class Endpoint:
         while True:
             connection, is_new = self._connection()
             try:
-                connection.request("POST", target, body, sent)
+                connection.request(method, target, body, sent)
                 return _read(connection.getresponse())
             except (OSError, HTTPException) as error:
                 self._drop(connection)

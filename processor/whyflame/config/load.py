@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["load", "parse", "read_options"]
 
 _SECRET_KEY = re.compile(
-    r"(^|[_-])(password|passwd|secret|token|api[_-]?key|authorization|credentials?)$", re.IGNORECASE
+    r"(^|[_-])(password|passwd|secret|token|api[_-]?key|secret[_-]?access[_-]?key|authorization"
+    r"|credentials?)$",
+    re.IGNORECASE,
 )
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 

@@ -7,6 +7,8 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tests.doubles.s3 import KEY_ID, REGION, SECRET, S3Double
+
 from whyflame.export import Payload
 from whyflame.export.fake import MemoryExporter
 from whyflame.export.payloads import compress
@@ -64,6 +66,7 @@ class Servers:
     pyroscope: Double
     parca: ParcaDouble
     folder: Path
+    s3: S3Double
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,15 @@ def _in_parca(servers: Servers, _: Any, distinct: bool) -> int:
 def _in_folder(servers: Servers, *_: object) -> int:
     files = servers.folder.rglob("*.pb.gz")
     return sum(unpack(file.read_bytes())[0].total("tokens") for file in files)
+
+
+def _in_bucket(servers: Servers, *_: object) -> int:
+    return sum(unpack(body)[0].total("tokens") for body in servers.s3.objects.values())
+
+
+def _bucket(servers: Servers) -> dict[str, Any]:
+    key = {"access_key_id": KEY_ID, "secret_access_key": SECRET}
+    return {"s3": {"bucket": "profiles", "region": REGION, "endpoint": servers.s3.url, **key}}
 
 
 def _in_memory(_: Servers, exporter: MemoryExporter, distinct: bool) -> int:
@@ -132,4 +144,5 @@ BACKENDS = [
         _in_parca,
     ),
     Backend("files", FilesExporter, lambda servers: {"directory": str(servers.folder)}, _in_folder),
+    Backend("s3", FilesExporter, _bucket, _in_bucket),
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.doubles.parca import ParcaDouble
 from tests.doubles.pyroscope import Double
+from tests.doubles.s3 import S3Double
 from tests.integration.export.backends import BACKENDS, Backend, Servers, make_payload
 
 from whyflame.errors import ConfigError
@@ -26,8 +27,8 @@ def backend(request: pytest.FixtureRequest) -> Backend:
 
 @pytest.fixture
 def servers(tmp_path: Path) -> Iterator[Servers]:
-    with Double() as double, ParcaDouble() as parca:
-        yield Servers(double, parca, tmp_path)
+    with Double() as double, ParcaDouble() as parca, S3Double() as s3:
+        yield Servers(double, parca, tmp_path, s3)
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from whyflame_exporters.http import BasicAuth, TlsOptions
 from whyflame_exporters.otlp_profiles import OtlpProfilesOptions
 from whyflame_exporters.parca import ParcaOptions
 from whyflame_exporters.pyroscope import PyroscopeOptions
+from whyflame_exporters.s3 import S3Options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,13 +71,14 @@ def test_every_key_is_documented(page: str) -> None:
         (OtlpProfilesOptions, ""),
         (ParcaOptions, ""),
         (FilesOptions, ""),
+        (S3Options, "s3."),
         (ForwardOptions, ""),
         (ForwardSettings, ""),
         (BasicAuth, "basic_auth."),
         (TlsOptions, "tls."),
     ):
         for field in dataclasses.fields(options):
-            if field.name in {"basic_auth", "tls"}:
+            if field.name in {"basic_auth", "tls", "s3"}:
                 continue
             assert f"`{prefix}{field.name}`" in page, f"{prefix}{field.name} is not documented"
 
