@@ -68,6 +68,10 @@ class RemoteQuestions:
             ("stack", ",".join(asked.stack)),
             *(("base", where) for where in request.base),
             *(("target", where) for where in request.target),
+            ("base_since", request.base_times[0] or ""),
+            ("base_until", request.base_times[1] or ""),
+            ("target_since", request.target_times[0] or ""),
+            ("target_until", request.target_times[1] or ""),
             ("per", request.unit),
             ("pair_by", request.pair_by or ""),
             ("format", encoding),
@@ -119,6 +123,18 @@ class RemoteQuestions:
                     raise NothingMatched("nothing of this session or user is there")
                 return done
         raise WhyflameError(f"the server is still busy; ask for {path} later")
+
+    def outbox(self, exporter: str | None, state: str | None, limit: int) -> list[dict[str, Any]]:
+        """Profiles that wait or were given up."""
+        parameters = [("exporter", exporter or ""), ("state", state or ""), ("limit", str(limit))]
+        found: list[dict[str, Any]] = self._json("/api/v1/outbox", parameters)["payloads"]
+        return found
+
+    def change_outbox(self, action: str, ids: list[int]) -> int:
+        """Retry or drop profiles; returns how many."""
+        wanted = json.dumps({"action": action, "ids": ids}).encode()
+        answer = self._send("POST", "/api/v1/outbox", [], wanted, "application/json")
+        return int(json.loads(answer)["changed"])
 
     def _json(self, path: str, parameters: list[tuple[str, str]]) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self._send("GET", path, parameters))
