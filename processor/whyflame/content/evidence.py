@@ -40,7 +40,7 @@ _FILE_KEY = re.compile(
     r'"(?:file_?path|filePath|path|notebook_path|filename|file_name|target_file|dir(?:ectory)?)"'
     r'\s*:\s*"([^"\\]{1,300})'
 )
-_COMMAND_KEY = re.compile(r'"(?:command|cmd|script)"\s*:\s*"((?:[^"\\]|\\.)*)')
+_COMMAND_KEY = re.compile(r'"(?:command|cmd|script)"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)')
 _SKILL_KEY = re.compile(r'"(?:skill|skill_name|name|command)"\s*:\s*"([\w:.-]{1,64})"')
 _URL = re.compile(r"\bhttps?://(?:[^\s/@\"']*@)?([A-Za-z0-9.-]+)", re.IGNORECASE)
 _REMOTE = re.compile(r"\b(?:git@|ssh\s+(?:\S+@)?|\S+@)([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)[:\s]?")
@@ -90,6 +90,8 @@ def _group_of(text: str, command: str) -> str | None:
     if not command and (found := _FILE_KEY.search(text)):
         return path_group(found[1])
     source = command or ("" if text[0] == "{" else text)
+    if "/" not in source and "." not in source:
+        return None
     for match in _PATH.finditer(_URL.sub(" ", source)):
         if match[0][0] != "/" or match[0].count("/") > 1:
             return path_group(match[0])

@@ -26,7 +26,7 @@ __all__ = ["RECORD_BYTES", "VERSION", "Features", "decode", "extract"]
 
 VERSION = 1
 PROMPT_CHARS, TEXT_CHARS = 400, 200
-EXCERPT_CHARS = (1800, 600, 600, 200)
+EXCERPT_CHARS = (1800, 1800, 600, 200)
 _RECORD = Struct("<BBBBIIIBBBBBBH4I32s32s")
 RECORD_BYTES = _RECORD.size  # 104
 _BAG_BYTES = BAG_BITS // 8
@@ -35,7 +35,7 @@ _SAID, _ASKED, _DID, _TOUCHED, _STEM_CHARS = 7, 14, 3, 3, 24
 HAS_PROMPT, HAS_RESPONSE, HAS_ARGUMENTS, HAS_RESULT, HAS_PLAN = 1, 2, 4, 8, 16
 _FIELD, _ITEM = "\x1f", " "
 
-_COMMAND_KEY = re.compile(r'"(?:command|cmd|script|code)"\s*:\s*"((?:[^"\\]|\\.)*)')
+_COMMAND_KEY = re.compile(r'"(?:command|cmd|script|code)"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)')
 _OPERATION = re.compile(r'^\s*\{\s*"(?:command|action)"\s*:\s*"([a-z_]+)"')
 _PATH = re.compile(r"[\w.~-]*/[\w./~-]+|\b\w[\w-]*\.[a-z]\w{0,5}\b")
 _VALUES = re.compile(r':\s*"?([#\w][\w.@-]{2,})')
@@ -105,7 +105,7 @@ def extract(span: Span, mode: str) -> bytes | None:
     activity, argument_bag, targets, did = _read_arguments(
         span.tool or "", content.arguments[:TEXT_CHARS] if content.arguments else ""
     )
-    result_cues = bag_of(content.result[:TEXT_CHARS]) if content.result else 0
+    result_cues = bag_of(content.result[:TEXT_CHARS].split()) if content.result else 0
     planned, plan_done = _read_plan(content) if content.plan else ("", 0)
     record = _RECORD.pack(
         VERSION,
@@ -176,21 +176,25 @@ def decode_words(
 
 def _read_text(text: str) -> tuple[int, int, str]:
     """Bag with cues, lead class and kept words of something said."""
-    said = clause_words(text, _SAID)
-    return bag_of(text), lead_of(said), _ITEM.join(said)
+    tokens = text.split()
+    said = clause_words(text, tokens, _SAID)
+    return bag_of(tokens), lead_of(said), _ITEM.join(said)
 
 
 @lru_cache(maxsize=2048)
 def _read_prompt(text: str) -> tuple[int, int, str]:
     """Like `_read_text` for a prompt; cached because every call of a turn repeats it."""
-    asked = clause_words(text, _ASKED) if not text.isascii() else _prompt_words(text)
-    return bag_of(text), lead_of(asked), _ITEM.join(asked)
+    tokens = text.split()
+    asked = _prompt_words(tokens) if text.isascii() else clause_words(text, tokens, _ASKED)
+    return bag_of(tokens), lead_of(asked), _ITEM.join(asked)
 
 
-def _prompt_words(text: str) -> list[str]:
-    words = plain_words(text.split(None, 64)[:64], _ASKED + 6)
-    lead = next((i for i, word in enumerate(words) if lead_of([word])), 0)
-    return words[min(lead, 6) :][:_ASKED]
+def _prompt_words(tokens: list[str]) -> list[str]:
+    words = plain_words(tokens[:64], _ASKED + 6)
+    lead = next((i for i, word in enumerate(words[:7]) if lead_of([word])), 6)
+    if lead == 6 and not lead_of(words):  # noqa: PLR2004 - six words may stand before the verb
+        lead = 0
+    return words[lead:][:_ASKED]
 
 
 def _read_arguments(tool: str, text: str) -> tuple[int, int, tuple[int, ...], str]:
@@ -198,7 +202,7 @@ def _read_arguments(tool: str, text: str) -> tuple[int, int, tuple[int, ...], st
     activity = activity_of_tool(tool)
     if not text:
         return activity, 0, (0, 0, 0, 0), _FIELD
-    did: list[str] = []
+    did: tuple[str, ...] = ()
     if text[0] == "{":
         if operation := _OPERATION.match(text):
             activity = CODES.get(_EDITOR.get(operation[1], ""), activity)
@@ -212,7 +216,7 @@ def _read_arguments(tool: str, text: str) -> tuple[int, int, tuple[int, ...], st
     targets = [crc32(stem.encode()) or 1 for stem in dict.fromkeys(filter(None, stems))]
     if not targets and text[0] == "{":
         targets = [crc32(value.encode()) or 1 for value in _VALUES.findall(text)[:4]]
-    bag = bag_of(text)
+    bag = bag_of(text.split())
     kept = _ITEM.join(did[:_DID]) + _FIELD + _ITEM.join(_plain_stems(touched)[:_TOUCHED])
     return activity, bag, (*targets[:4], 0, 0, 0, 0)[:4], kept
 

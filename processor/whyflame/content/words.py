@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import reduce
 from operator import or_
+from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
 
 from whyflame.content.languages import translate_cjk
@@ -17,13 +18,19 @@ from whyflame.content.vocabulary import (
     STOP_WORDS,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
 __all__ = ["BAG_BITS", "bag_of", "clause_words", "lead_of", "plain_words"]
+
+_Known = TypeVar("_Known")
 
 BAG_BITS = 256
 _WORD = re.compile(r"[a-z]{3,}")
 _WORD_LIMIT = 20
-_MEMO_LIMIT = 50_000
+_MEMO_LIMIT = 20_000
 _MEMO_CHARS = 40
+_DIGIT = re.compile(r"[0-9]")
 _EDGES = ".,:;!?()[]{}<>\"'`*#-—…“”’。，：；！？（）「」"  # noqa: RUF001
 _CUE_BITS: dict[str, int] = {}
 for _position, _cue in enumerate(CUES):
@@ -38,32 +45,44 @@ _INTRODUCES = frozenset(["i'm", "i’m"])
 _INTRODUCTIONS = frozenset([("name", "is"), ("i", "am"), ("ich", "bin"), ("bin", "ich")])
 
 
-class _Bits(dict[str, int]):
-    """Token -> the bag bits and cue bits of its words; filled on demand, emptied when full."""
+class _Memo(dict[str, _Known]):
+    """What is known of a token, worked out when first asked for; emptied when full.
 
-    def __missing__(self, token: str) -> int:
-        bits = 0
-        for word in _WORD.findall(token.lower()):
-            if word not in STOP_WORDS:
-                bits |= 1 << (crc32(word.encode()) & (BAG_BITS - 1))
-            bits |= _CUE_BITS.get(word, 0) << BAG_BITS
-        if len(token) <= _MEMO_CHARS:
+    Long tokens and those with digits (ids, numbers) hardly ever come again and are not kept.
+    """
+
+    def __init__(self, work_out: Callable[[str], _Known]) -> None:
+        self._work_out = work_out
+
+    def __missing__(self, token: str) -> _Known:
+        known = self._work_out(token)
+        if len(token) <= _MEMO_CHARS and _DIGIT.search(token) is None:
             if len(self) >= _MEMO_LIMIT:
                 self.clear()
-            self[token] = bits
-        return bits
+            self[token] = known
+        return known
 
 
-_bits_of = _Bits().__getitem__
+def _find_bits(token: str) -> int:
+    bits = 0
+    for word in _WORD.findall(token.lower()):
+        if word not in STOP_WORDS:
+            bits |= 1 << (crc32(word.encode()) & (BAG_BITS - 1))
+        bits |= _CUE_BITS.get(word, 0) << BAG_BITS
+    return bits
 
 
-def bag_of(text: str) -> int:
-    """One integer: a 256-bit hashed bag of the words of three letters, cue bits above it.
+_bits_of = _Memo(_find_bits).__getitem__
 
-    No word spans white space, so tokens are looked up whole: they repeat, and to split by white
-    space takes a fifth of what finding the words takes.
+
+def bag_of(tokens: Iterable[str]) -> int:
+    """One integer: a 256-bit hashed bag of words of three letters and more, cue bits above it.
+
+    Args:
+        tokens: A text split by white space, which no word spans: tokens repeat, so each is looked
+            up whole, for a fifth of what finding its words takes.
     """
-    return reduce(or_, map(_bits_of, set(text.split())), 0)
+    return reduce(or_, map(_bits_of, tokens), 0)
 
 
 def lead_of(words: list[str]) -> int:
@@ -74,44 +93,28 @@ def lead_of(words: list[str]) -> int:
     return 0
 
 
-class _Openers(dict[str, int]):
-    """Token -> how many tokens on the clause begins that it opens, 0 when it opens none."""
-
-    def __missing__(self, token: str) -> int:
-        skip = CLAUSE_OPENERS.get(token.lower(), 0)
-        if len(token) <= _MEMO_CHARS:
-            if len(self) >= _MEMO_LIMIT:
-                self.clear()
-            self[token] = skip
-        return skip
+def _find_opener(token: str) -> int:
+    """How many tokens on the clause begins that the token opens; 0 when it opens none."""
+    return CLAUSE_OPENERS.get(token.lower(), 0)
 
 
-_OPENERS = _Openers()
+_opener_of = _Memo(_find_opener).__getitem__
 
 
-def clause_words(text: str, limit: int) -> list[str]:
-    """Plain words of the clause that says what comes next, else of the beginning."""
+def clause_words(text: str, tokens: list[str], limit: int) -> list[str]:
+    """Plain words of the clause that says what comes next, else of the beginning.
+
+    Args:
+        text: Looked at for Chinese. tokens: The same, split by white space.
+        limit: Most words.
+    """
     if not text.isascii() and (translated := translate_cjk(text, limit)):
         return translated
-    tokens = text.split(None, 40)
+    tokens = tokens[:40]
     begin = 0
-    for position, skip in enumerate(map(_OPENERS.__getitem__, tokens[:32])):
-        if skip:
-            begin = position + skip
-            break
+    if any(skips := list(map(_opener_of, tokens[:32]))):
+        begin = next(position + skip for position, skip in enumerate(skips) if skip)
     return plain_words(tokens[begin : begin + 16], limit) or plain_words(tokens[:16], limit)
-
-
-class _Looks(dict[str, "_Look | None"]):
-    """Token -> what `plain_words` must know of it, None for a token that says nothing."""
-
-    def __missing__(self, token: str) -> _Look | None:
-        look = _look_at(token)
-        if len(token) <= _MEMO_CHARS:
-            if len(self) >= _MEMO_LIMIT:
-                self.clear()
-            self[token] = look
-        return look
 
 
 _Look = tuple[str, bool, bool, bool, bool, bool]
@@ -138,7 +141,32 @@ def _look_at(token: str) -> _Look | None:
     )
 
 
-_looks = _Looks()
+_look_of = _Memo(_look_at).__getitem__
+_SILENT: _Look = ("", False, False, False, False, False)
+
+
+def _find_simple(token: str) -> str | None:
+    """The token's word, "" when it is not kept; None when names of people have to be looked for."""
+    if _DIGIT.search(token):
+        return ""
+    lower, capital, _, named, keeps, _ = _look_of(token) or _SILENT
+    if lower and (capital or named):
+        return None
+    return lower if keeps else ""
+
+
+_simple_of = _Memo(_find_simple).__getitem__
+
+
+def _simple_words(tokens: list[str]) -> list[str] | None:
+    """All plain words where none has a capital but the first; None otherwise."""
+    words = list(map(_simple_of, tokens))
+    if words and words[0] is None:
+        lower, _, _, named, keeps, _ = _look_of(tokens[0]) or _SILENT
+        words[0] = None if named else lower if keeps else ""
+    if None in words:
+        return None
+    return list(dict.fromkeys(filter(None, words)))
 
 
 def plain_words(tokens: list[str], limit: int) -> list[str]:
@@ -147,11 +175,13 @@ def plain_words(tokens: list[str], limit: int) -> list[str]:
     A token that is part of a path, address, key or identifier is not plain, so none of its pieces
     is kept either.
     """
+    if (simple := _simple_words(tokens)) is not None:
+        return simple[:limit]
     kept: list[str] = []
     begins = True  # the next word begins a sentence, where a capital says nothing
     person = False  # the next capital word belongs to a name
     capital_before, lower_before = False, ""
-    for look in map(_looks.__getitem__, tokens):
+    for look in map(_look_of, tokens):
         if look is None:
             begins, person, capital_before, lower_before = False, False, False, ""
             continue
