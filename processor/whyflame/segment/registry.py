@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from whyflame.config import SegmentConfig
 from whyflame.errors import ConfigError
 from whyflame.segment.auto.segmenter import AutoSegmenter
+from whyflame.segment.llm import LlmSegmenter
 from whyflame.segment.marks import MarksSegmenter
 from whyflame.segment.recurrence import RecurrenceSegmenter
 from whyflame.segment.rules import RulesSegmenter
@@ -26,6 +27,7 @@ Factory = Callable[[SegmentConfig], Segmenter]
 BUILT_IN: dict[str, Factory] = {
     "auto": AutoSegmenter,
     "recurrence": RecurrenceSegmenter,
+    "llm": LlmSegmenter,
     "marks": MarksSegmenter,
     "rules": RulesSegmenter,
 }

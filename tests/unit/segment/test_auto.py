@@ -96,7 +96,9 @@ def test_forest_walks_like_a_tree() -> None:
 @given(st.lists(st.lists(st.integers(1, 29), unique=True), min_size=1, max_size=4))
 def test_nesting_never_has_equal_neighbours(levels: list[list[int]]) -> None:
     """Whatever names come, marks differ from the ones before and begin with the root."""
-    marks = nest("root", 30, [sorted(cuts) for cuts in levels], lambda start, _: [f"n{start % 2}", "m"])
+    marks = nest(
+        "root", 30, [sorted(cuts) for cuts in levels], lambda start, _: [f"n{start % 2}", "m"]
+    )
     assert marks[0][0] == 0
     assert all(one[1] != two[1] for one, two in itertools.pairwise(marks))
     assert all(path[0] == "root" for _, path in marks)
