@@ -2,9 +2,10 @@
 
 The shared vocabularies leave a part out when it is zero: a store that has seen cache writes through
 OpenInference knows that another OpenInference call, with usage and without cache writes, wrote
-none. Where no call of the vocabulary ever reported the part, or the call reports no usage at all,
-it stays unknown. Producers with a model of their own leave out what they do not know, so their
-silence always means unknown.
+none. Where no call of the vocabulary ever reported the part, or the call does not report what the
+part is a part of, it stays unknown. Input and output themselves are never left out for being zero:
+without them the figure is missing, or was impossible. Producers with a model of their own leave out
+what they do not know, so their silence always means unknown.
 """
 
 from __future__ import annotations
@@ -31,6 +32,13 @@ LEAVES_OUT_ZERO = (
     "openllmetry",
 )
 
+_SHARE_OF = {
+    "cache_read": "input_uncached",
+    "cache_write": "input_uncached",
+    "reasoning": "output_visible",
+}
+"""What a part is reported beside; the parts that are not here are never left out."""
+
 
 def filled_parts(
     store: Store, cursor: duckdb.DuckDBPyConnection, tenant: Fragment
@@ -56,8 +64,9 @@ def filled_parts(
 
 
 def _filled(part: str, dialects: list[int]) -> str:
-    if not dialects:
+    whole = _SHARE_OF.get(part)
+    if whole is None or not dialects:
         return part
-    has_usage = f"coalesce({', '.join(TOKEN_PARTS)}) IS NOT NULL"
     among = ", ".join(str(code) for code in dialects)
-    return f"coalesce({part}, CASE WHEN dialect IN ({among}) AND {has_usage} THEN 0 END)"
+    silent = f"CASE WHEN dialect IN ({among}) AND {whole} IS NOT NULL THEN 0 END"
+    return f"coalesce({part}, {silent})"
