@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from starlette.routing import Mount
 
 from whyflame.config import Config
 from whyflame.serve.api import Actions, build_api
+from whyflame.serve.outbox import outbox_routes
 from whyflame.serve.pyroscope import pyroscope_routes
 from whyflame.serve.store_questions import StoreQuestions
 from whyflame.store.duck import Store
@@ -30,7 +32,10 @@ def api_routes(folder: Path) -> list[tuple[str, frozenset[str]]]:
         actions,
         None,
         config.http,
-        routes=pyroscope_routes(store, config, lambda: 0),
+        routes=[
+            *pyroscope_routes(store, config, lambda: 0),
+            *outbox_routes(store, lambda: 0, nullcontext),
+        ],
     )
     found = [
         (_path(route), frozenset(getattr(route, "methods", None) or {"GET"}))

@@ -9,6 +9,7 @@ import signal
 import socket
 import threading
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from whyflame.config import parse_address
 from whyflame.errors import WhyflameError
 from whyflame.journal import JournalWriter, Signal
 from whyflame.serve.api import Actions, build_api
+from whyflame.serve.outbox import outbox_routes
 from whyflame.serve.pyroscope import pyroscope_routes
 from whyflame.serve.store_questions import StoreQuestions
 from whyflame.store.coverage import EVERYTHING, coverage
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from whyflame.config import Config
+    from whyflame.export import ExportJob
 
 __all__ = ["run_store_process"]
 
@@ -54,6 +57,8 @@ class _State:
     receivers_ready: bool = False
     # One settle pass at a time: the periodic one, or one that a command asked for.
     settling: threading.Lock = field(default_factory=threading.Lock)
+    # Payloads are numbered by one thread at a time: the export stage, or a change by hand.
+    exporting: threading.Lock = field(default_factory=threading.Lock)
 
 
 def run_store_process(config: Config, data_dir: str, metrics_dir: str, pipe: Connection) -> None:
@@ -106,7 +111,9 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
     export = pipeline.export_job
     if export is not None:
         export.start()
-        threads.append(_thread("export", state, export.tick, EXPORT_SECONDS, eager=False))
+        threads.append(
+            _thread("export", state, partial(_export, export, state), EXPORT_SECONDS, eager=False)
+        )
     forwarding = pipeline.forwarding
     if forwarding is not None:
         forwarding.start()
@@ -128,7 +135,10 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
             pipeline.store.path.parent, identifier, tenant
         ),
     )
-    routes = pyroscope_routes(pipeline.store, config, now_ns)
+    routes = [
+        *pyroscope_routes(pipeline.store, config, now_ns),
+        *outbox_routes(pipeline.store, now_ns, partial(_outbox_changes, export, state)),
+    ]
     app = build_api(questions, actions, metrics_dir, config.http, routes)
     for thread in threads:
         thread.start()
@@ -215,6 +225,20 @@ def _said_busy(pipe: Connection) -> Iterator[None]:
     finally:
         done.set()
         thread.join()
+
+
+def _export(job: ExportJob, state: _State) -> None:
+    with state.exporting:
+        job.tick()
+
+
+@contextlib.contextmanager
+def _outbox_changes(job: ExportJob | None, state: _State) -> Iterator[None]:
+    """Around a change of the outbox by hand; the export stage follows it at its next tick."""
+    with state.exporting:
+        yield
+        if job is not None:
+            job.look_again()
 
 
 def _segment_now(

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from whyflame.cli.target import add_target, data_dir, load_config, remote
 from whyflame.errors import NothingMatched, UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator, Sequence
 
-    from whyflame.store.outbox_letters import Letter
+    from whyflame.serve.remote import RemoteQuestions
+    from whyflame.store.duck import Store
+
+_EVERY = 1_000_000
 
 __all__ = ["add_parser", "run"]
 
@@ -25,53 +31,78 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("ids", nargs="*", type=int, metavar="ID", help="numbers from the list")
     parser.add_argument("--all-dead", action="store_true", help="retry or drop all dead letters")
     parser.add_argument("--exporter", metavar="NAME", help="only of this exporter")
-    parser.add_argument("--data-dir", metavar="DIR", required=True, help="a store not in use")
     parser.add_argument("--format", choices=("table", "json"), default="table")
+    add_target(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do it in the store."""
-    from whyflame.app import open_store
-    from whyflame.cli.target import data_dir, load_config
-    from whyflame.store.outbox_letters import drop_letters, list_letters, retry_letters
-
-    store = open_store(data_dir(args), load_config(args))
-    try:
+    """Do it in the store, or ask the server."""
+    with _outbox(args) as outbox:
         if args.action == "list":
-            _show(list_letters(store, exporter=args.exporter), args.format)
+            _show(outbox.outbox(args.exporter, None, _EVERY), args.format)
             return 0
         ids = list(args.ids)
         if args.all_dead:
-            dead = list_letters(store, exporter=args.exporter, state="dead", limit=1 << 40)
-            ids += [letter.id for letter in dead]
+            ids += [row["id"] for row in outbox.outbox(args.exporter, "dead", _EVERY)]
         if not ids:
             raise UsageError(f"outbox {args.action}: give numbers, or --all-dead")
-        change = retry_letters if args.action == "retry" else drop_letters
-        count = change(store, ids, time.time_ns())
-    finally:
-        store.close()
+        count = outbox.change_outbox(args.action, ids)
     print(f"{args.action}: {count:,} profiles")
     return 0
 
 
-def _show(letters: list[Letter], form: str) -> None:
-    if form == "json":
-        fields = ("id", "exporter", "tenant", "time_ns", "created_ns", "size", "samples", "state",
-                  "reason")  # fmt: skip
-        rows = [{name: getattr(letter, name) for name in fields} for letter in letters]
-        for row, letter in zip(rows, letters, strict=True):
-            row["labels"] = dict(json.loads(letter.series))
-        print(json.dumps(rows, indent=1))
+class _StoredOutbox:
+    """The outbox of a store that is not in use, asked like a server."""
+
+    def __init__(self, store: Store, tenant: str) -> None:
+        self._store, self._tenant = store, tenant or None
+
+    def outbox(self, exporter: str | None, state: str | None, limit: int) -> list[dict[str, Any]]:
+        """See `RemoteQuestions`; of all tenants when none was named."""
+        from whyflame.store.outbox_letters import letter_rows, list_letters
+
+        return letter_rows(
+            list_letters(
+                self._store, exporter=exporter, state=state, limit=limit, tenant=self._tenant
+            )
+        )
+
+    def change_outbox(self, action: str, ids: Sequence[int]) -> int:
+        """See `RemoteQuestions`."""
+        from whyflame.store.outbox_letters import drop_letters, retry_letters
+
+        change = retry_letters if action == "retry" else drop_letters
+        return change(self._store, ids, time.time_ns(), self._tenant)
+
+
+@contextmanager
+def _outbox(args: argparse.Namespace) -> Iterator[_StoredOutbox | RemoteQuestions]:
+    if args.data_dir and args.url:
+        raise UsageError("give --data-dir or --url, not both")
+    if not args.data_dir:
+        yield remote(args)
         return
-    if not letters:
+    from whyflame.app import open_store
+
+    store = open_store(data_dir(args), load_config(args))
+    try:
+        yield _StoredOutbox(store, args.tenant)
+    finally:
+        store.close()
+
+
+def _show(rows: Sequence[dict[str, Any]], form: str) -> None:
+    if form == "json":
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    if not rows:
         raise NothingMatched("the outbox is empty: everything was delivered")
     print(f"{'id':>8}  {'exporter':12}  {'state':8}  {'bytes':>9}  {'reason':14}  series")
-    for letter in letters:
-        labels = dict(json.loads(letter.series))
-        labels.pop("__name__", None)
+    for row in rows:
+        labels = {name: value for name, value in row["labels"].items() if name != "__name__"}
         series = ", ".join(f"{name}={value}" for name, value in labels.items())
         print(
-            f"{letter.id:>8}  {letter.exporter[:12]:12}  {letter.state:8}  {letter.size:>9,}  "
-            f"{letter.reason[:14]:14}  {series}"
+            f"{row['id']:>8}  {row['exporter'][:12]:12}  {row['state']:8}  {row['size']:>9,}  "
+            f"{row['reason'][:14]:14}  {series}"
         )

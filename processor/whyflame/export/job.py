@@ -111,6 +111,11 @@ class ExportJob:
         """Seconds of the windows that one exporter makes now."""
         return next(channel.window_seconds for channel in self._channels if channel.name == name)
 
+    def look_again(self) -> None:
+        """Follow, at the next tick, what was changed in the outbox by hand."""
+        for channel in self._channels:
+            channel.look_again()
+
     def wake(self) -> None:
         """Try again at once what waits, as after a change of credentials."""
         for channel in self._channels:
@@ -220,6 +225,10 @@ class _Channel:
     def hurry(self) -> None:
         """Fold at the next tick, whatever the interval."""
         self._next_batch_ns = 0
+
+    def look_again(self) -> None:
+        """Compare the queue with the outbox at the next tick."""
+        self._next_prune_ns = 0
 
     def tidy(self, now_ns: int) -> None:
         """Gauges, and now and then: delivered payloads deleted, drift measured."""

@@ -22,6 +22,7 @@ __all__ = ["RequireToken", "tenant_of"]
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz"})
 OPEN_FOLDER = "/static/"
 FORGET_PATH = "/api/v1/forget"
+OUTBOX_PATH = "/api/v1/outbox"
 METRICS_PATH = "/metrics"
 PYROSCOPE_FOLDERS = ("/querier.v1.QuerierService/", "/pyroscope/")
 _KEY = "whyflame.tenant"
@@ -50,7 +51,7 @@ class RequireToken:
         if scope["type"] == "http" and not _is_open(scope["path"]):
             headers = Headers(scope=scope)
             path = scope["path"]
-            callers = self._eraser if path.startswith(FORGET_PATH) else self._readers
+            callers = self._eraser if _is_erasing(scope) else self._readers
             try:
                 # Metrics tell about the process, not about a tenant.
                 ask = _only_demand if path == METRICS_PATH else _identify
@@ -59,6 +60,12 @@ class RequireToken:
                 await _refuse(error, path)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+
+def _is_erasing(scope: Scope) -> bool:
+    """Whether the request may remove something for good."""
+    path: str = scope["path"]
+    return path.startswith(FORGET_PATH) or (path == OUTBOX_PATH and scope["method"] == "POST")
 
 
 def _only_demand(callers: Callers, headers: Headers) -> str:

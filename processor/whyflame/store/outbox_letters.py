@@ -5,8 +5,9 @@ Safe beside a running export job: it looks for such changes itself (`Outbox.open
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import UsageError
 from whyflame.store.duck import append, transaction
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
 
     from whyflame.store.duck import Store
 
-__all__ = ["Letter", "drop_letters", "list_letters", "retry_letters"]
+__all__ = ["Letter", "drop_letters", "letter_rows", "list_letters", "retry_letters"]
 
 _OPEN = "waiting"
+_SHOWN = ("id", "exporter", "tenant", "time_ns", "created_ns", "size", "samples", "state", "reason")
 _LETTERS = """
     SELECT o.id, o.exporter, o.tenant, o.series, o.time_ns, o.created_ns, o.size, o.samples,
         CASE WHEN d.id IS NULL THEN 'waiting' ELSE 'dead' END AS state, coalesce(d.reason, '')
@@ -53,7 +55,12 @@ class Letter:
 
 
 def list_letters(
-    store: Store, *, exporter: str | None = None, state: str | None = None, limit: int = 1000
+    store: Store,
+    *,
+    exporter: str | None = None,
+    state: str | None = None,
+    limit: int = 1000,
+    tenant: str | None = None,
 ) -> list[Letter]:
     """Payloads that are not delivered, oldest first.
 
@@ -62,20 +69,30 @@ def list_letters(
         exporter: Only of this exporter.
         state: Only "waiting" or "dead" ones.
         limit: At most so many.
+        tenant: Only of this tenant.
     """
     rows = (
         store.cursor()
         .execute(
             f"SELECT * FROM ({_LETTERS}) WHERE (? IS NULL OR exporter = ?) "
-            "AND (? IS NULL OR state = ?) ORDER BY id LIMIT ?",
-            [exporter, exporter, state, state, limit],
+            "AND (? IS NULL OR state = ?) AND (? IS NULL OR tenant = ?) ORDER BY id LIMIT ?",
+            [exporter, exporter, state, state, tenant, tenant, limit],
         )
         .fetchall()
     )
     return [Letter(*row) for row in rows]
 
 
-def retry_letters(store: Store, ids: Sequence[int], now_ns: int) -> int:
+def letter_rows(letters: Sequence[Letter]) -> list[dict[str, Any]]:
+    """Letters as JSON shows them."""
+    rows = []
+    for letter in letters:
+        row = {name: getattr(letter, name) for name in _SHOWN}
+        rows.append(row | {"labels": dict(json.loads(letter.series))})
+    return rows
+
+
+def retry_letters(store: Store, ids: Sequence[int], now_ns: int, tenant: str | None = None) -> int:
     """Put dead letters back into the queue, with the same bytes and time.
 
     Returns:
@@ -84,7 +101,7 @@ def retry_letters(store: Store, ids: Sequence[int], now_ns: int) -> int:
     Raises:
         UsageError: An id is no dead letter.
     """
-    letters = _chosen(store, ids, states=("dead",))
+    letters = _chosen(store, ids, ("dead",), tenant)
     cursor = store.cursor()
     with transaction(cursor):
         rows = cursor.execute(
@@ -107,7 +124,7 @@ def retry_letters(store: Store, ids: Sequence[int], now_ns: int) -> int:
     return len(letters)
 
 
-def drop_letters(store: Store, ids: Sequence[int], now_ns: int) -> int:
+def drop_letters(store: Store, ids: Sequence[int], now_ns: int, tenant: str | None = None) -> int:
     """Give payloads up for good; their operations stay marked as exported.
 
     Returns:
@@ -116,7 +133,7 @@ def drop_letters(store: Store, ids: Sequence[int], now_ns: int) -> int:
     Raises:
         UsageError: An id is neither waiting nor dead.
     """
-    letters = _chosen(store, ids, states=(_OPEN, "dead"))
+    letters = _chosen(store, ids, (_OPEN, "dead"), tenant)
     cursor = store.cursor()
     with transaction(cursor):
         append(
@@ -127,11 +144,13 @@ def drop_letters(store: Store, ids: Sequence[int], now_ns: int) -> int:
     return len(letters)
 
 
-def _chosen(store: Store, ids: Sequence[int], states: tuple[str, ...]) -> list[Letter]:
+def _chosen(
+    store: Store, ids: Sequence[int], states: tuple[str, ...], tenant: str | None
+) -> list[Letter]:
     wanted = dict.fromkeys(ids)
     found = {
         letter.id: letter
-        for letter in list_letters(store, limit=1 << 40)
+        for letter in list_letters(store, limit=1 << 40, tenant=tenant)
         if letter.id in wanted and letter.state in states
     }
     missing = [number for number in wanted if number not in found]

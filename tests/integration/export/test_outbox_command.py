@@ -1,4 +1,4 @@
-"""`whyflame outbox` on a store that no server uses."""
+"""`whyflame outbox` on a store that no server uses, and on a running server."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from tests import corpus
+from tests.doubles.pyroscope import Double, Fault
 from tests.integration.export.world import World, make_job
+from tests.serving import Serving, wait_until
 
 from whyflame.app.build import DATABASE
 from whyflame.cli import main
-from whyflame.errors import PermanentError
+from whyflame.errors import PermanentError, UsageError
 from whyflame.export.fake import MemoryExporter
+from whyflame.store.outbox_letters import drop_letters, list_letters
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +33,23 @@ def folder(tmp_path: Path) -> Path:
     job.close()
     world.store.close()
     return tmp_path
+
+
+def test_a_tenant_sees_and_changes_its_own(tmp_path: Path) -> None:
+    world = World(tmp_path / "store.duckdb")
+    world.settle(world.operation(trace=1, tenant="red"), world.operation(trace=1, tenant="blue"))
+    exporter = MemoryExporter()
+    exporter.fail_next(PermanentError("400", "refused_400"), times=2)
+    job = make_job(world, exporter)
+    job.tick(0)
+    job.close()
+    (red,) = list_letters(world.store, tenant="red")
+    assert red.tenant == "red"
+    with pytest.raises(UsageError, match=f"number {red.id}"):
+        drop_letters(world.store, [red.id], 1, tenant="blue")
+    assert drop_letters(world.store, [red.id], 1, tenant="red") == 1
+    assert [letter.tenant for letter in list_letters(world.store)] == ["blue"]
+    world.store.close()
 
 
 def outbox(folder: Path, *arguments: str) -> int:
@@ -60,3 +81,26 @@ def test_exit_codes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "number 99" in capsys.readouterr().err
     assert outbox(folder, "drop", "1", "2") == 0
     assert outbox(folder) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_running_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Dead letters are listed and tried again at once; then they are in the backend."""
+    with Double() as double:
+        double.fail_next(Fault(400, text="no"), times=1000)
+        block = {"type": "pyroscope", "url": double.url, "late": "restamp"}
+        with Serving(tmp_path / "d", {"exporters": {"p": block}}) as serving:
+            url = ["--url", f"http://{serving.api}"]
+            serving.send(corpus.cases()["handwritten-semconv-on"].requests())
+            serving.settle()
+            (row,) = serving.totals()
+            wait_until(lambda: serving.get("/api/v1/outbox?state=dead")["payloads"], 60)
+            assert main(["outbox", *url]) == 0
+            assert "refused_400" in capsys.readouterr().out
+            double.faults.clear()
+            assert main(["outbox", "retry", "--all-dead", *url]) == 0
+            tokens = row["input_tokens"] + row["output_tokens"]
+            wait_until(lambda: double.sums().get("tokens") == tokens, 60)
+            wait_until(lambda: main(["outbox", *url]) == 3)
+            assert main(["outbox", "drop", "99", *url]) == 2

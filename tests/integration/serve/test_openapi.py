@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +25,7 @@ from whyflame.fold.encode import ENCODINGS
 from whyflame.serve.api import Actions, build_api
 from whyflame.serve.differences import DIFF_ENCODINGS
 from whyflame.serve.openapi import description
+from whyflame.serve.outbox import outbox_routes
 from whyflame.serve.store_questions import StoreQuestions
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ GOOD = [
     "/api/v1/behind?frame=coder",
     "/api/v1/behind?frame=coder&session=s2&anywhere=true",
     "/api/v1/coverage",
+    "/api/v1/outbox?state=dead&limit=5&exporter=x",
     "/api/v1/openapi.json",
 ]  # fmt: skip
 
@@ -87,7 +90,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starlette]:
     actions = Actions(
         lambda: True, lambda *_: None, lambda *_: {"settled": 0}, forget, lambda *_: None
     )
-    yield build_api(StoreQuestions(store, config(), lambda: NOW), actions, None)
+    routes = outbox_routes(store, lambda: NOW, nullcontext)
+    yield build_api(StoreQuestions(store, config(), lambda: NOW), actions, None, routes=routes)
     store.close()
 
 
