@@ -8,11 +8,14 @@ SPANS = 32
 CALLS = SPANS - 1
 
 
-def run_request(trace: int) -> bytes:
+def run_request(trace: int, ballast: int = 0) -> bytes:
     """One agent run as one request: an agent span and its model calls.
 
     Token counts grow with the trace's number, so that a lost run and a doubled one cannot make up
     for each other.
+
+    Args:
+        trace: Its number. ballast: Bytes of text that nobody looks at.
     """
     request = ExportTraceServiceRequest()
     scope = request.resource_spans.add().scope_spans.add()
@@ -32,4 +35,6 @@ def run_request(trace: int) -> bytes:
             span.attributes.add(key="gen_ai.usage.input_tokens").value.int_value = trace
             span.attributes.add(key="gen_ai.usage.output_tokens").value.int_value = 2
             span.attributes.add(key="gen_ai.response.id").value.string_value = f"{trace}-{number}"
+    if ballast:
+        scope.spans[0].attributes.add(key="ballast").value.string_value = "b" * ballast
     return request.SerializeToString()

@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -116,6 +117,22 @@ class Serving:
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(pid) for pid in path.read_text().split()]
 
+    def children_by_name(self) -> tuple[int, int]:
+        """Process ids of the store process and of the first receiver, as they are now."""
+        found: dict[str, int] = {}
+
+        def both_live() -> bool:
+            for pid in self.children():
+                targets = _open_files(pid)
+                if any(target.endswith(".duckdb") for target in targets):
+                    found["store"] = pid
+                elif any("/journal/r" in target for target in targets):
+                    found["receiver"] = pid
+            return len(found) == 2
+
+        wait_until(both_live)
+        return found["store"], found["receiver"]
+
     def send(self, bodies: Iterable[tuple[str, bytes]]) -> None:
         """Send OTLP requests over gRPC, each acknowledged."""
         with grpc.insecure_channel(self.grpc) as channel:
@@ -154,6 +171,16 @@ class Serving:
     def totals(self, by: str = "") -> list[dict[str, Any]]:
         """Rows of `totals`; none before something is settled."""
         return self.get(f"/api/v1/totals?by={by}")["rows"]
+
+
+def _open_files(pid: int) -> list[str]:
+    """What a process has open; empty when it is gone."""
+    found = []
+    with suppress(OSError):
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                found.append(str(link.readlink()))
+    return found
 
 
 def merge(into: dict[str, Any], more: dict[str, Any]) -> None:

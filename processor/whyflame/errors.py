@@ -5,6 +5,7 @@ WhyflameError            one line for the user, and an exit code
 |- UsageError            a command was called wrongly (exit 2)
 |- NothingMatched        a question had no data to answer with (exit 3)
 |- StoreError            the store cannot be opened or read
+|  `- StoreBroken        it gave itself up while in use: only opening it again helps
 |- QueryTooLarge         a question needs more memory or rows than one may take
 |- PermanentError        the same input can never pass: reject it, keep it aside, count it
 `- TransientError        the same input can pass later: the caller must retry or refuse
@@ -39,6 +40,10 @@ class NothingMatched(WhyflameError):  # noqa: N818 - an outcome, not a fault
 
 class StoreError(WhyflameError):
     """The store is locked, newer than this version, or damaged."""
+
+
+class StoreBroken(StoreError):  # noqa: N818 - a state, told apart from faults of a request
+    """The open store answers nothing any more; a process that opens it again can go on."""
 
 
 class QueryTooLarge(WhyflameError):  # noqa: N818 - a bound, not a fault

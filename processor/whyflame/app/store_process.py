@@ -18,7 +18,7 @@ from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
 from whyflame.app.forget import ForgetRequest, carry_out_waiting, result_of, write_down
 from whyflame.app.offline import segment_in
 from whyflame.config import parse_address
-from whyflame.errors import WhyflameError
+from whyflame.errors import StoreBroken, TransientError, WhyflameError
 from whyflame.journal import JournalWriter, Signal
 from whyflame.serve.api import Actions, build_api
 from whyflame.serve.outbox import outbox_routes
@@ -55,6 +55,8 @@ class _State:
 
     stopping: threading.Event = field(default_factory=threading.Event)
     receivers_ready: bool = False
+    # The store must be opened again: there is nothing to wind up.
+    broken: bool = False
     # One settle pass at a time: the periodic one, or one that a command asked for.
     settling: threading.Lock = field(default_factory=threading.Lock)
     # Payloads are numbered by one thread at a time: the export stage, or a change by hand.
@@ -86,8 +88,15 @@ def run_store_process(config: Config, data_dir: str, metrics_dir: str, pipe: Con
         _run(config, pipeline, writer, listener, state, Path(metrics_dir), pipe)
     finally:
         writer.close()
+        if not state.broken:
+            _wind_up(pipeline)
+
+
+def _wind_up(pipeline: Pipeline) -> None:
+    # What a full disk keeps from being indexed now is in the journal at the next start.
+    with contextlib.suppress(TransientError):
         pipeline.indexer.drain()
-        pipeline.close()
+    pipeline.close()
 
 
 def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
@@ -169,6 +178,11 @@ def _thread(
         while not state.stopping.is_set():
             try:
                 worked = step()
+            except StoreBroken as error:
+                _LOG.error("%s; this process ends and the next one does so", error)
+                state.broken = True
+                state.stopping.set()
+                continue
             except Exception as error:  # noqa: BLE001 - a stage must outlive any one input
                 telemetry.STAGE_FAILURES.add(1, name)
                 # The text of an unexpected error may quote content; its place may not.

@@ -7,12 +7,12 @@ transactions never conflict.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from whyflame.errors import StoreError
+from whyflame.errors import StoreBroken, StoreError, TransientError
 from whyflame.store.dictionary import Dictionary
 from whyflame.store.schema import ADDED_COLUMNS, SCHEMA_VERSION, TABLES, VIEWS
 
@@ -102,14 +102,29 @@ class Store:
 
 @contextmanager
 def transaction(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Run a block in one transaction; any error rolls all of it back."""
+    """Run a block in one transaction; any error rolls all of it back.
+
+    Raises:
+        TransientError: No room on disk or in memory. StoreBroken: DuckDB gave the database up.
+    """
     cursor.execute("BEGIN")
     try:
         yield
+        cursor.execute("COMMIT")
+    except duckdb.FatalException as error:
+        raise StoreBroken("the store has to be opened again") from error
+    except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
+        _roll_back(cursor)
+        raise TransientError("the store's disk is full or failing, or memory is short") from error
     except BaseException:
-        cursor.execute("ROLLBACK")
+        _roll_back(cursor)
         raise
-    cursor.execute("COMMIT")
+
+
+def _roll_back(cursor: duckdb.DuckDBPyConnection) -> None:
+    # A failed COMMIT has ended the transaction itself.
+    with suppress(duckdb.TransactionException):
+        cursor.execute("ROLLBACK")
 
 
 def append(cursor: duckdb.DuckDBPyConnection, table: str, rows: list[tuple[Any, ...]]) -> None:

@@ -1,0 +1,157 @@
+"""Hostile requests: real shapes with absurd values, and real bytes with small damage."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import strategies as st
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from tests.otlp import key_values
+
+if TYPE_CHECKING:
+    from random import Random
+
+SCOPES = (
+    "openinference.instrumentation.langchain", "opentelemetry.instrumentation.openai.v1",
+    "langfuse-sdk", "gcp.vertex.agent", "pydantic-ai", "com.anthropic.claude_code", "gemini-cli",
+    "codex_cli_rs", "ai", "strands-agents", "litellm", "haystack.tracing", "langsmith", "",
+)  # fmt: skip
+KEYS = (
+    "gen_ai.operation.name", "gen_ai.request.model", "gen_ai.response.model", "gen_ai.response.id",
+    "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.input.messages",
+    "gen_ai.output.messages", "gen_ai.tool.name", "gen_ai.tool.call.id", "gen_ai.agent.name",
+    "gen_ai.conversation.id", "gen_ai.tool.call.arguments", "gen_ai.prompt.0.content",
+    "gen_ai.prompt.0.role", "gen_ai.completion.0.tool_calls.0.id", "gen_ai.system",
+    "openinference.span.kind", "llm.token_count.prompt", "llm.token_count.completion",
+    "llm.input_messages.0.message.content", "llm.input_messages.0.message.role",
+    "llm.output_messages.0.message.tool_calls.0.tool_call.id", "input.value", "output.value",
+    "input.mime_type", "llm.model_name", "tool.name", "session.id", "user.id", "metadata",
+    "traceloop.span.kind", "traceloop.entity.input", "traceloop.entity.output",
+    "traceloop.association.properties.session_id", "langfuse.observation.type",
+    "langfuse.observation.usage_details", "langfuse.observation.cost_details",
+    "langfuse.observation.input", "langfuse.observation.model.name", "ai.operationId",
+    "ai.usage.promptTokens", "ai.prompt.messages", "ai.toolCall.name", "ai.response.text",
+    "langsmith.span.kind", "gen_ai.usage.details", "event.name", "cost_usd", "input_tokens",
+    "output_tokens", "duration_ms", "model", "tool_name", "gcp.vertex.agent.llm_request",
+    "error.type", "llm.usage.total_tokens", "prompt", "arguments", "success",
+)  # fmt: skip
+WORDS = (
+    "chat", "LLM", "TOOL", "AGENT", "tool", "generation", "execute_tool", "invoke_agent", "gpt-5",
+    "claude_code.api_request", "gemini_cli.api_response", "ai.generateText.doGenerate", "llm",
+    "embeddings", "text_completion", "-1", "NaN", "1e400", "9" * 60, "0x10", "true", "\x00",
+)  # fmt: skip
+
+numbers = st.one_of(
+    st.integers(-(1 << 63), (1 << 63) - 1),
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.sampled_from((0, -1, 1 << 62, 10**12, 10**13)),
+)
+texts = st.one_of(st.sampled_from(WORDS), st.text(max_size=40), st.just("x" * 70_000))
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), texts),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(
+            st.sampled_from(
+                ("role", "content", "parts", "type", "text", "tool_calls", "id", "name", "input",
+                 "arguments", "messages", "function", "kwargs", "usage", "output", "total", "todos")
+            ),
+            inner,
+            max_size=5,
+        ),
+    ),
+    max_leaves=12,
+)  # fmt: skip
+deep = st.integers(1, 3000).map(lambda depth: "[" * depth + "]" * depth)
+broken_json = st.builds(lambda value, cut: json.dumps(value)[:cut], json_values, st.integers(0, 60))
+values = st.one_of(
+    numbers, texts, st.booleans(), st.binary(max_size=20), st.none(),
+    json_values.map(json.dumps), deep, broken_json,
+    st.recursive(texts, lambda inner: st.lists(inner, max_size=3), max_leaves=5),
+)  # fmt: skip
+attributes = st.dictionaries(
+    st.one_of(st.sampled_from(KEYS), st.text(max_size=10)), values, max_size=14
+)
+times = st.one_of(st.sampled_from((0, 1, 10**18, (1 << 64) - 1)), st.integers(0, (1 << 64) - 1))
+ids = st.one_of(st.binary(max_size=20), st.just(b"\x01" * 16), st.just(b"\x01" * 8))
+
+
+@st.composite
+def trace_requests(draw: st.DrawFn) -> bytes:
+    """A traces request whose parts are hostile, each in its place."""
+    request = ExportTraceServiceRequest()
+    for _ in range(draw(st.integers(0, 2))):
+        group = request.resource_spans.add()
+        group.resource.attributes.extend(key_values(_sendable(draw(attributes))))
+        scope = group.scope_spans.add()
+        scope.scope.name = draw(st.sampled_from(SCOPES))
+        for _ in range(draw(st.integers(0, 3))):
+            span = scope.spans.add(
+                trace_id=draw(ids), span_id=draw(ids), parent_span_id=draw(ids),
+                start_time_unix_nano=draw(times), end_time_unix_nano=draw(times),
+            )  # fmt: skip
+            span.name = _text(draw(texts))
+            span.attributes.extend(key_values(_sendable(draw(attributes))))
+            span.events.add(name="exception").attributes.extend(
+                key_values(_sendable(draw(attributes)))
+            )
+            span.links.add(trace_id=draw(ids), span_id=draw(ids))
+            span.status.message = _text(draw(texts))
+            span.status.code = draw(st.sampled_from((0, 1, 2)))  # type: ignore[assignment]
+    return request.SerializeToString()
+
+
+@st.composite
+def log_requests(draw: st.DrawFn) -> bytes:
+    """A logs request of the same kind."""
+    request = ExportLogsServiceRequest()
+    scope = request.resource_logs.add().scope_logs.add()
+    scope.scope.name = draw(st.sampled_from(SCOPES))
+    for _ in range(draw(st.integers(0, 3))):
+        record = scope.log_records.add(
+            time_unix_nano=draw(times), trace_id=draw(ids), span_id=draw(ids)
+        )
+        record.body.string_value = _text(draw(texts))
+        record.event_name = draw(st.sampled_from(WORDS))
+        record.attributes.extend(key_values(_sendable(draw(attributes))))
+    return request.SerializeToString()
+
+
+def damage(body: bytes, chance: Random) -> bytes:
+    """The same bytes with a few changed, cut out, doubled or put in."""
+    damaged = bytearray(body)
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randrange(len(damaged) + 1)
+        match chance.randrange(5):
+            case 0 if at < len(damaged):
+                damaged[at] ^= 1 << chance.randrange(8)
+            case 1:
+                del damaged[at : at + chance.randint(1, 40)]
+            case 2:
+                damaged[at:at] = damaged[at : at + chance.randint(1, 200)]
+            case 3:
+                damaged[at:at] = chance.randbytes(chance.randint(1, 12))
+            case _:
+                damaged[at : at + 1] = chance.choice((b"\xff" * 9 + b"\x01", b"\x7f", b"\x00"))
+    return bytes(damaged)
+
+
+def _sendable(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Without what protobuf itself refuses to hold: half surrogate pairs, integers too wide."""
+    return {_text(key): _sendable_value(value) for key, value in wanted.items()}
+
+
+def _sendable_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return max(-(1 << 63), min((1 << 63) - 1, value))
+    if isinstance(value, list):
+        return [_sendable_value(item) for item in value]
+    return value
+
+
+def _text(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
