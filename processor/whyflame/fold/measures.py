@@ -47,6 +47,11 @@ class Measure:
         return f"CASE WHEN coalesce({known}) IS NOT NULL THEN {self._row_sum()} END"
 
     @property
+    def is_known(self) -> str:
+        """SQL that is true for a row that knows anything of it."""
+        return f"coalesce({', '.join(self.columns)}) IS NOT NULL"
+
+    @property
     def sum_expression(self) -> str:
         """Integer SQL over a group of rows; 0 when nothing of it is known, an error past 2^63."""
         return f"coalesce(sum({self._row_sum()}), 0)::BIGINT"

@@ -52,7 +52,7 @@ def used_fields(query: RunningQuery, fields: Sequence[str], condition: Fragment)
     for field in fields:
         key, names = _key(field)
         tests.append(
-            f"EXISTS (SELECT 1 FROM operations{condition.sql} AND {_is_known(field, key)})"
+            f"EXISTS (SELECT 1 FROM operations{condition.sql} AND {_is_known(query, field, key)})"
         )
         params += [*condition.params, *names]
     if not tests:
@@ -87,12 +87,14 @@ def field_groups(
         query: To run on. fields: Distinct combinations of these; none gives one group.
         columns: Measure columns of `operations`. condition: As above.
     """
+    if not fields:
+        used = _used_columns(query, columns, condition)
+        return {(): used} if used else {}
     keys = [_key(field) for field in fields]
     selected = [f"{key} AS k{number}" for number, (key, _) in enumerate(keys)]
     selected += [f"max({column})" for column in columns]
     rows = query.rows(
-        f"SELECT {', '.join(selected)} FROM operations{condition.sql}"
-        + (" GROUP BY ALL" if fields else ""),
+        f"SELECT {', '.join(selected)} FROM operations{condition.sql} GROUP BY ALL",
         [*(value for _, params in keys for value in params), *condition.params],
     )
     found: dict[tuple[str | None, ...], frozenset[str]] = {}
@@ -111,21 +113,35 @@ def field_groups(
     return found
 
 
+def _used_columns(
+    query: RunningQuery, columns: Sequence[str], condition: Fragment
+) -> frozenset[str]:
+    """Those of the columns that are above 0 anywhere: each test ends at the first such row."""
+    tests = [
+        f"EXISTS (SELECT 1 FROM operations{condition.sql} AND {column} > 0)" for column in columns
+    ]
+    (row,) = query.rows(f"SELECT {', '.join(tests)}", list(condition.params) * len(columns))
+    return frozenset(column for column, is_used in zip(columns, row, strict=True) if is_used)
+
+
 def _key(field: str) -> tuple[str, tuple[str, ...]]:
     spec = FIELDS.get(field)
     return (spec.column, ()) if spec else ("extra[?]", (field,))
 
 
-def _is_known(field: str, key: str) -> str:
+def _is_known(query: RunningQuery, field: str, key: str) -> str:
+    """A test that zone maps understand: row groups without any value are skipped."""
+    empty: int | None = None
     match role_of(field):
         case Role.TEXT:
             return f"coalesce({key}, '') <> ''"
         case Role.STRING:
-            return f"{key} NOT IN (SELECT id FROM strings WHERE value = '')"
+            empty = query.store.strings.find("")
         case Role.PATH | Role.TASK:
-            return f"{key} NOT IN (SELECT id FROM paths WHERE len(names) = 0)"
+            empty = query.store.paths.find(())
         case _:
-            return f"{key} IS NOT NULL"
+            pass
+    return f"{key} IS NOT NULL AND {key} <> {-1 if empty is None else empty}"
 
 
 def _texts(query: RunningQuery, field: str, value: Any) -> Sequence[str]:

@@ -155,6 +155,8 @@ class Asking:
             return None
         if not selection.taken([kind.hierarchy.type_id(kind.measure)]):
             return None
+        # Rows without the measure add nothing, and need not be grouped.
+        selection.only.append(Fragment(MEASURE_BY_NAME[kind.measure].is_known))
         if traces:
             selection.only.append(in_traces(traces))
         if spans:
@@ -165,8 +167,7 @@ class Asking:
     def _below(self, spans: Sequence[str], range_: TimeRange) -> Fragment:
         """A span is shown whole: the range says where it is, not what of it counts."""
         between = (range_.since_ns - SPAN_SLACK_NS, range_.until_ns + SPAN_SLACK_NS)
-        keys = operations_below(self.running, spans, self.tenant, between)
-        return Fragment("span_key IN (SELECT unnest(?::BIGINT[]))", (keys,))
+        return operations_below(self.running, spans, self.tenant, between)
 
     def _projection(
         self,
