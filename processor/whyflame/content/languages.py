@@ -7,7 +7,7 @@ The lexicon is read once, and only when a text needs it: Chinese is split by it 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 import yaml
@@ -56,6 +56,7 @@ def german_lexicon() -> dict[str, str]:
     return {word.translate(_UMLAUTS): english for word, english in _lexicon("de").items()}
 
 
+@lru_cache(maxsize=65_536)
 def translate_german(word: str) -> str | None:
     """English for a German word, also for compounds ("anmeldefehler" -> "login error")."""
     lexicon = german_lexicon()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from whyflame.content.activity import CODES
 from whyflame.content.features import RECORD_BYTES, decode_words
 from whyflame.segment.auto.cuts import expected_cuts
 from whyflame.segment.auto.gaps import describe_gaps
@@ -35,6 +36,7 @@ _OUTER_SHARE = 1.05
 _INNER_SHARE = 0.35
 _INNER_MIN_STEPS = 14
 _MIN_PLAN_ITEMS = 2
+_GUI = CODES["gui"]
 
 
 class AutoSegmenter:
@@ -102,7 +104,8 @@ class AutoSegmenter:
         items = _plan_cuts(lane) if table.plan[begin:end].any() else []
         levels = [cuts for cuts in (topics, items) if cuts]
         levels.append(tasks)
-        interactions = interaction_cuts(lane)
+        gestures = int((table.activity[begin:end] == _GUI).sum()) > (end - begin) / 2
+        interactions = interaction_cuts(lane) if gestures else None
         if interactions is not None:
             return [*levels, interactions]
         stages = _stages(tasks, inner, _INNER_SHARE * self._scale)

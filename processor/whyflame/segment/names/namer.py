@@ -51,10 +51,12 @@ class Topics:
     Attributes:
         request: Object words of the request.
         focus: Object words of its steps with their weights.
+        steps: Evidence of the steps read so far, by identity; lives as long as the lane is named.
     """
 
     request: frozenset[str]
     focus: dict[str, float]
+    steps: dict[int, _Evidence]
 
 
 class Namer:
@@ -85,10 +87,11 @@ class Namer:
         if lane.request:
             request = frozenset(self._read(decode_words(lane.request)[1])[1])
         focus: dict[str, float] = {}
+        topics = Topics(request, focus, {})
         stride = max(1, len(lane.steps) // _FOCUS_STEPS)
         for step in lane.steps[::stride]:
-            self._weigh_step(step, 1.0, focus, asked=False)
-        return Topics(request, focus)
+            _add(focus, self._read_step(step, topics).words)
+        return topics
 
     def name(
         self, steps: Sequence[Step], verb: str, topics: Topics, *, turned: bool = False
@@ -104,9 +107,12 @@ class Namer:
         weights: dict[str, float] = {}
         spoken = ""
         for position, step in enumerate(steps[:_EVIDENCE_STEPS]):
-            share = 2.0 if position == 0 else 1.0
-            said = self._weigh_step(step, share, weights, asked=turned and position == 0)
-            spoken = spoken or said
+            evidence, share = self._read_step(step, topics), 1.0 if position else 2.0
+            if turned and not position:
+                spoken = evidence.planned_verb or evidence.asked_verb
+                _add(weights, evidence.asked, share)
+            spoken = spoken or evidence.planned_verb or evidence.said_verb
+            _add(weights, evidence.words, share)
         for head in self.tables.heads.keys() & topics.request:
             for word in self.tables.heads[head] & weights.keys():
                 weights[head] = weights.get(head, 0.0) + weights.pop(word)
@@ -137,27 +143,28 @@ class Namer:
             names.append(f"repeat {verb} {objects[0]}")
         return names
 
-    def _weigh_step(
-        self, step: Step, share: float, weights: dict[str, float], *, asked: bool
-    ) -> str:
-        """Add the step's object words; the verb that overrules the model, if there is one."""
-        spoken = ""
+    def _read_step(self, step: Step, topics: Topics) -> _Evidence:
+        """Evidence of a step and its calls; each step of a lane is read once."""
+        found = topics.steps.get(id(step))
+        if found is None:
+            found = topics.steps[id(step)] = self._join_step(step)
+        return found
+
+    def _join_step(self, step: Step) -> _Evidence:
+        model = _NO_EVIDENCE
         if step.features and len(step.features) > RECORD_BYTES:
-            evidence = self._read_evidence(step.features)
-            spoken = evidence.said_verb
-            _add(weights, evidence.words, share)
-            if asked:
-                spoken = evidence.asked_verb or spoken
-                _add(weights, evidence.asked, share)
+            model = self._read_evidence(step.features)
+        planned = model.planned_verb
+        words = model.words
         for call in step.calls[:2]:
-            _add(weights, self._tool_words(call.tool), share)
+            words += self._tool_words(call.tool)
             if call.features and len(call.features) > RECORD_BYTES:
                 evidence = self._read_evidence(call.features)
-                spoken = evidence.planned_verb or spoken
-                _add(weights, evidence.words, share)
+                planned = evidence.planned_verb or planned
+                words += evidence.words
         if not step.calls and step.agent:
-            _add(weights, self._tool_words(step.agent), share)
-        return spoken
+            words += self._tool_words(step.agent)
+        return _Evidence(model.said_verb, model.asked_verb, planned, words, model.asked)
 
     def _read_evidence(self, features: bytes) -> _Evidence:
         """Evidence of the kept words; remembered, because steps repeat."""
@@ -257,7 +264,10 @@ def _placed(words: Sequence[str], share: float) -> tuple[tuple[str, float], ...]
 
 def _add(weights: dict[str, float], words: Iterable[tuple[str, float]], share: float = 1.0) -> None:
     for word, weight in words:
-        weights[word] = weights.get(word, 0.0) + share * weight
+        if word in weights:
+            weights[word] += share * weight
+        else:
+            weights[word] = share * weight
 
 
 def _by_weight(item: tuple[str, float]) -> tuple[float, str]:
