@@ -7,7 +7,9 @@ export class Refused extends Error {
     super(message);
     this.status = status;
   }
-  get isNothing() { return this.status === 404; }
+  get isNothing() {
+    return this.status === 404;
+  }
 }
 
 async function send(path, signal) {
@@ -16,7 +18,11 @@ async function send(path, signal) {
   if (answer.ok) return answer;
   const text = await answer.text();
   let message = text;
-  try { message = JSON.parse(text).error; } catch { /* not ours */ }
+  try {
+    message = JSON.parse(text).error;
+  } catch {
+    /* not ours */
+  }
   if (answer.status === 401) askForToken();
   throw new Refused(message || `the server answered ${answer.status}`, answer.status);
 }
@@ -64,8 +70,9 @@ function parameters(state, names) {
   for (const name of names) {
     const value = state[name];
     if (Array.isArray(value)) {
-      if (name === "stack") { if (value.length) query.set(name, value.join(",")); }
-      else for (const item of value) query.append(name, item);
+      if (name === "stack") {
+        if (value.length) query.set(name, value.join(","));
+      } else for (const item of value) query.append(name, item);
     } else if (value) query.set(name, value);
   }
   return query;
@@ -73,10 +80,21 @@ function parameters(state, names) {
 
 const FILTER = ["where", "since", "until"];
 const PROFILE = ["view", "measure", "stack", ...FILTER];
-const DIFF = [...PROFILE, "base", "target", "base_since", "base_until", "target_since", "target_until", "per", "pair_by"];
+const DIFF = [
+  ...PROFILE,
+  "base",
+  "target",
+  "base_since",
+  "base_until",
+  "target_since",
+  "target_until",
+  "per",
+  "pair_by",
+];
 
 export const filterQuery = (state) => parameters(state, FILTER);
-export const profilePath = (state, format) => `/api/v1/profile?${parameters(state, PROFILE)}&format=${format}`;
+export const profilePath = (state, format) =>
+  `/api/v1/profile?${parameters(state, PROFILE)}&format=${format}`;
 export const diffPath = (state, format) => `/api/v1/diff?${parameters(state, DIFF)}&format=${format}`;
 
 export function behindPath(state, extra) {
@@ -95,10 +113,12 @@ export class Latest {
   async ask(path, { again = false } = {}) {
     if (!again && path === this.#key && this.#answer) return this.#answer;
     this.#abort?.abort();
-    const abort = this.#abort = new AbortController();
+    const abort = (this.#abort = new AbortController());
     this.#key = path;
     this.#answer = ask(path, abort.signal);
-    this.#answer.catch(() => { if (this.#key === path) this.#key = null; });
+    this.#answer.catch(() => {
+      if (this.#key === path) this.#key = null;
+    });
     return this.#answer;
   }
 }

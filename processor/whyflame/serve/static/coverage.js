@@ -9,39 +9,104 @@ export class Coverage {
   constructor() {
     this.latest = new Latest();
     this.place = h("div");
-    this.element = h("div", { class: "page coverage" }, h("div", { class: "page-head" }, h("h1", {}, "Coverage"),
-      h("p", { class: "quiet-text" }, "What the figures rest on, and what the telemetry does not say.")), this.place);
+    this.element = h(
+      "div",
+      { class: "page coverage" },
+      h(
+        "div",
+        { class: "page-head" },
+        h("h1", {}, "Coverage"),
+        h("p", { class: "quiet-text" }, "What the figures rest on, and what the telemetry does not say."),
+      ),
+      this.place,
+    );
   }
 
   async show(now, { again }) {
     const { coverage, findings } = await this.latest.ask(`/api/v1/coverage?${filterQuery(now)}`, { again });
-    if (!coverage.operations && !Object.keys(coverage.counters).length) throw new Refused("no operation is settled yet", 404);
+    if (!coverage.operations && !Object.keys(coverage.counters).length)
+      throw new Refused("no operation is settled yet", 404);
     this.place.replaceChildren(
-      h("section", { "aria-label": "Findings" }, findings.length
-        ? h("ol", { class: "findings" }, findings.map((finding) => h("li", {}, finding.who ? h("span", { class: "who" }, finding.who) : null, h("b", {}, finding.what), h("p", {}, finding.mend))))
-        : h("div", { class: "all-good" }, h("b", {}, "Nothing is missing."), ` All ${plural(coverage.operations, "operation")} report what they should.`)),
-      h("h2", {}, "Instrumentations"), h("div", { class: "panel" }, producers(coverage.by_dialect)),
-      h("div", { class: "lists" },
+      h(
+        "section",
+        { "aria-label": "Findings" },
+        findings.length
+          ? h(
+              "ol",
+              { class: "findings" },
+              findings.map((finding) =>
+                h(
+                  "li",
+                  {},
+                  finding.who ? h("span", { class: "who" }, finding.who) : null,
+                  h("b", {}, finding.what),
+                  h("p", {}, finding.mend),
+                ),
+              ),
+            )
+          : h(
+              "div",
+              { class: "all-good" },
+              h("b", {}, "Nothing is missing."),
+              ` All ${plural(coverage.operations, "operation")} report what they should.`,
+            ),
+      ),
+      h("h2", {}, "Instrumentations"),
+      h("div", { class: "panel" }, producers(coverage.by_dialect)),
+      h(
+        "div",
+        { class: "lists" },
         list("Spans that do not count", coverage.not_counted, "Every span counts."),
         list("Impossible values, counted as unknown", coverage.bad_values, "None was seen."),
-        ...Object.entries(coverage.counters).map(([name, values]) => list(name.replaceAll("_", " "), values, "None."))));
+        ...Object.entries(coverage.counters).map(([name, values]) =>
+          list(name.replaceAll("_", " "), values, "None."),
+        ),
+      ),
+    );
   }
 
-  showEmpty(content) { this.place.replaceChildren(content || empty("Nothing yet")); }
+  showEmpty(content) {
+    this.place.replaceChildren(content || empty("Nothing yet"));
+  }
 }
 
 function producers(rows) {
   const count = (key, title, of) => ({
-    key, title, value: (row) => row[key], cell: (row) => (of && row[key] && row[of]
-      ? [h("b", { class: row[key] / row[of] >= 0.05 ? "bad" : "" }, row[key].toLocaleString("en-US")), h("small", {}, ` ${percent(row[key] / row[of])}`)] : row[key].toLocaleString("en-US")),
+    key,
+    title,
+    value: (row) => row[key],
+    cell: (row) =>
+      of && row[key] && row[of]
+        ? [
+            h("b", { class: row[key] / row[of] >= 0.05 ? "bad" : "" }, row[key].toLocaleString("en-US")),
+            h("small", {}, ` ${percent(row[key] / row[of])}`),
+          ]
+        : row[key].toLocaleString("en-US"),
   });
   const table = new SortedTable({
-    label: "Instrumentations", sort: "-operations", key: (row) => `${row.scope} ${row.version}`,
+    label: "Instrumentations",
+    sort: "-operations",
+    key: (row) => `${row.scope} ${row.version}`,
     columns: [
-      { key: "dialect", title: "Dialect", isText: true, value: (row) => row.dialect || "", cell: (row) => row.dialect || "–" },
-      { key: "scope", title: "Scope", isText: true, value: (row) => row.scope || "", cell: (row) => [row.scope || "–", h("small", {}, ` ${row.version || ""}`)] },
-      count("operations", "Operations"), count("llm_calls", "Model calls"), count("calls_without_usage", "Without tokens", "llm_calls"),
-      count("without_session", "Without session", "operations"), count("calls_without_text", "Without text", "llm_calls"),
+      {
+        key: "dialect",
+        title: "Dialect",
+        isText: true,
+        value: (row) => row.dialect || "",
+        cell: (row) => row.dialect || "–",
+      },
+      {
+        key: "scope",
+        title: "Scope",
+        isText: true,
+        value: (row) => row.scope || "",
+        cell: (row) => [row.scope || "–", h("small", {}, ` ${row.version || ""}`)],
+      },
+      count("operations", "Operations"),
+      count("llm_calls", "Model calls"),
+      count("calls_without_usage", "Without tokens", "llm_calls"),
+      count("without_session", "Without session", "operations"),
+      count("calls_without_text", "Without text", "llm_calls"),
     ],
   });
   table.show(rows);
@@ -50,7 +115,19 @@ function producers(rows) {
 
 function list(title, values, none) {
   const entries = Object.entries(values || {});
-  return h("section", {}, h("h2", {}, title), entries.length
-    ? h("dl", { class: "counts" }, entries.map(([name, value]) => [h("dt", {}, (name || "all").replaceAll("_", " ")), h("dd", {}, value.toLocaleString("en-US"))]))
-    : h("p", { class: "quiet-text" }, none));
+  return h(
+    "section",
+    {},
+    h("h2", {}, title),
+    entries.length
+      ? h(
+          "dl",
+          { class: "counts" },
+          entries.map(([name, value]) => [
+            h("dt", {}, (name || "all").replaceAll("_", " ")),
+            h("dd", {}, value.toLocaleString("en-US")),
+          ]),
+        )
+      : h("p", { class: "quiet-text" }, none),
+  );
 }

@@ -18,7 +18,9 @@ function fill(element, properties, children) {
     else if (key === "value") element.value = value;
     else element.setAttribute(key, value === true ? "" : value);
   }
-  element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
@@ -30,9 +32,15 @@ export function announce(text) {
 export function select(label, options, chosen, onchange, properties = {}) {
   const known = options.some(([value]) => value === chosen);
   const all = known ? options : [...options, [chosen, chosen]];
-  return h("select", {
-    "aria-label": label, ...properties, onchange: (event) => onchange(event.target.value, event.target),
-  }, all.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
+  return h(
+    "select",
+    {
+      "aria-label": label,
+      ...properties,
+      onchange: (event) => onchange(event.target.value, event.target),
+    },
+    all.map(([value, text]) => h("option", { value, selected: value === chosen }, text)),
+  );
 }
 
 export function empty(title, ...rest) {

@@ -4,7 +4,12 @@ import { ask } from "./ask.js";
 import { h } from "./dom.js";
 import { brief } from "./format.js";
 
-const OPERATORS = [["=", "is"], ["!=", "is not"], ["=~", "matches the expression"], ["!~", "does not match"]];
+const OPERATORS = [
+  ["=", "is"],
+  ["!=", "is not"],
+  ["=~", "matches the expression"],
+  ["!~", "does not match"],
+];
 const WRITTEN = /^\s*([^\s=!~]+)\s*(=~|!~|!=|=)(.*)$/s;
 let serial = 0;
 
@@ -14,23 +19,52 @@ export class Filters {
     const id = `filters-${++serial}`;
     Object.assign(this, { fields, change, context, items: [], options: [], at: -1 });
     this.chips = h("span", { class: "chips" });
-    this.list = h("ul", { class: "completion", id: `${id}-list`, role: "listbox", "aria-label": `${label}: suggestions`, hidden: true });
+    this.list = h("ul", {
+      class: "completion",
+      id: `${id}-list`,
+      role: "listbox",
+      "aria-label": `${label}: suggestions`,
+      hidden: true,
+    });
     this.input = h("input", {
-      type: "text", role: "combobox", "aria-label": label, "aria-expanded": "false", "aria-autocomplete": "list",
-      "aria-controls": `${id}-list`, autocomplete: "off", spellcheck: "false", placeholder: "add a filter",
-      oninput: () => this.#suggest(), onfocus: () => this.#suggest(), onkeydown: (event) => this.#key(event),
+      type: "text",
+      role: "combobox",
+      "aria-label": label,
+      "aria-expanded": "false",
+      "aria-autocomplete": "list",
+      "aria-controls": `${id}-list`,
+      autocomplete: "off",
+      spellcheck: "false",
+      placeholder: "add a filter",
+      oninput: () => this.#suggest(),
+      onfocus: () => this.#suggest(),
+      onkeydown: (event) => this.#key(event),
       onblur: () => setTimeout(() => this.#close(), 120),
     });
-    this.element = h("div", { class: "filters", role: "group", "aria-label": label },
-      this.chips, h("span", { class: "combo" }, this.input, this.list));
+    this.element = h(
+      "div",
+      { class: "filters", role: "group", "aria-label": label },
+      this.chips,
+      h("span", { class: "combo" }, this.input, this.list),
+    );
   }
 
   show(items, fixed = []) {
     this.items = items;
     this.chips.replaceChildren(
       ...fixed.map((text) => h("span", { class: "chip fixed", title: "part of the view" }, text)),
-      ...items.map((text, index) => h("span", { class: "chip" }, h("span", {}, text),
-        h("button", { type: "button", "aria-label": `Remove filter ${text}`, onclick: () => this.#remove(index) }, "×"))),
+      ...items.map((text, index) =>
+        h(
+          "span",
+          { class: "chip" },
+          h("span", {}, text),
+          h(
+            "button",
+            { type: "button", "aria-label": `Remove filter ${text}`, onclick: () => this.#remove(index) },
+            "×",
+          ),
+        ),
+      ),
     );
   }
 
@@ -46,12 +80,16 @@ export class Filters {
   }
 
   async #suggest() {
-    const text = this.input.value, written = WRITTEN.exec(text);
+    const text = this.input.value,
+      written = WRITTEN.exec(text);
     this.at = -1;
     if (written) return this.#suggestValues(written);
     const word = text.trim().toLowerCase();
     const exact = this.fields.find((field) => field.name === word);
-    if (exact) return this.#open(OPERATORS.map(([sign, meaning]) => ({ text: exact.name + sign, note: meaning, more: true })));
+    if (exact)
+      return this.#open(
+        OPERATORS.map(([sign, meaning]) => ({ text: exact.name + sign, note: meaning, more: true })),
+      );
     const near = this.fields.filter((field) => field.name.toLowerCase().includes(word));
     this.#open(near.map((field) => ({ text: field.name, note: field.doc, more: true })));
   }
@@ -64,20 +102,43 @@ export class Filters {
     query.set("limit", "30");
     const asked = this.input.value;
     let found = { values: [] };
-    try { found = await ask(`/api/v1/values?${query}`); } catch { /* no suggestions then */ }
+    try {
+      found = await ask(`/api/v1/values?${query}`);
+    } catch {
+      /* no suggestions then */
+    }
     if (this.input.value !== asked || document.activeElement !== this.input) return;
     const unknown = value ? [] : [{ text: field + sign, shown: "(unknown)", note: "no value reported" }];
-    this.#open([...found.values.map((item) => ({
-      text: field + sign + item.value, shown: item.value, note: item.operations ? brief(item.operations, "count") : "",
-    })), ...unknown]);
+    this.#open([
+      ...found.values.map((item) => ({
+        text: field + sign + item.value,
+        shown: item.value,
+        note: item.operations ? brief(item.operations, "count") : "",
+      })),
+      ...unknown,
+    ]);
   }
 
   #open(options) {
     this.options = options;
-    this.list.replaceChildren(...options.map((option, index) => h("li", {
-      role: "option", id: `${this.list.id}-${index}`, "aria-selected": "false",
-      onmousedown: (event) => { event.preventDefault(); this.#take(option); },
-    }, h("span", {}, option.shown || option.text), h("small", {}, option.note || ""))));
+    this.list.replaceChildren(
+      ...options.map((option, index) =>
+        h(
+          "li",
+          {
+            role: "option",
+            id: `${this.list.id}-${index}`,
+            "aria-selected": "false",
+            onmousedown: (event) => {
+              event.preventDefault();
+              this.#take(option);
+            },
+          },
+          h("span", {}, option.shown || option.text),
+          h("small", {}, option.note || ""),
+        ),
+      ),
+    );
     this.list.hidden = !options.length;
     this.input.setAttribute("aria-expanded", String(Boolean(options.length)));
     this.input.removeAttribute("aria-activedescendant");
@@ -99,7 +160,8 @@ export class Filters {
 
   #mark(step) {
     if (this.list.hidden) return;
-    const items = this.list.children, many = items.length;
+    const items = this.list.children,
+      many = items.length;
     items[this.at]?.setAttribute("aria-selected", "false");
     this.at = (this.at + step + many + (this.at < 0 && step < 0 ? 1 : 0)) % many;
     items[this.at].setAttribute("aria-selected", "true");
@@ -110,7 +172,8 @@ export class Filters {
   #key(event) {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      if (this.list.hidden) this.#suggest(); else this.#mark(event.key === "ArrowDown" ? 1 : -1);
+      if (this.list.hidden) this.#suggest();
+      else this.#mark(event.key === "ArrowDown" ? 1 : -1);
     } else if (event.key === "Enter" || (event.key === "Tab" && this.at >= 0)) {
       if (event.key === "Tab" || this.at >= 0 || this.input.value) event.preventDefault();
       if (this.at >= 0) this.#take(this.options[this.at]);

@@ -3,10 +3,16 @@
 import { announce, h } from "./dom.js";
 import { figure, noun, percent, plural } from "./format.js";
 
-const LEAST = 0.6, PAD = 6;
+const LEAST = 0.6,
+  PAD = 6;
 // Shallow graphs get taller rows: easier to read and to hit.
-const ROWS = [[9, 30], [16, 26], [Infinity, 21]];
-const FONT = '12px "Inter", -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, sans-serif';
+const ROWS = [
+  [9, 30],
+  [16, 26],
+  [Infinity, 21],
+];
+const FONT =
+  '12px "Inter", -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, sans-serif';
 const pen = document.createElement("canvas").getContext("2d");
 pen.font = FONT;
 const widths = new Map();
@@ -15,7 +21,7 @@ function textWidth(text) {
   let width = widths.get(text);
   if (width === undefined) {
     if (widths.size > 20000) widths.clear();
-    widths.set(text, width = pen.measureText(text).width);
+    widths.set(text, (width = pen.measureText(text).width));
   }
   return width;
 }
@@ -31,10 +37,11 @@ function fit(text, room) {
 
 export class Flame {
   // `up` draws the root at the bottom; `choose` is told which node was asked for.
-  constructor({ label, up = false, choose, reset = () => {}, describe = null }) {
+  constructor({ label, up = false, choose, reset = () => {}, describe = null, isFaint = () => false }) {
     this.up = up;
     this.choose = choose;
     this.describe = describe;
+    this.isFaint = isFaint;
     this.tree = null;
     this.zoomed = this.focused = 0;
     this.found = null;
@@ -43,13 +50,29 @@ export class Flame {
     this.cursor = h("div", { class: "flame-cursor", hidden: true });
     this.ring = h("div", { class: "flame-ring", hidden: true });
     this.tip = h("div", { class: "tip", role: "presentation", hidden: true });
-    this.element = h("div", {
-      class: "flame", tabindex: "0", role: "application", "aria-roledescription": "flame graph",
-      "aria-label": label,
-      onmousemove: (event) => this.#hover(event), onmouseleave: () => this.#leave(),
-      onclick: (event) => this.#click(event), onkeydown: (event) => this.#key(event, reset),
-      onfocus: () => this.#showFocus(), onblur: () => { this.ring.hidden = true; this.#leave(); },
-    }, this.canvas, this.cursor, this.ring, this.tip);
+    this.element = h(
+      "div",
+      {
+        class: "flame",
+        tabindex: "0",
+        role: "application",
+        "aria-roledescription": "flame graph",
+        "aria-label": label,
+        onmousemove: (event) => this.#hover(event),
+        onmouseleave: () => this.#leave(),
+        onclick: (event) => this.#click(event),
+        onkeydown: (event) => this.#key(event, reset),
+        onfocus: () => this.#showFocus(),
+        onblur: () => {
+          this.ring.hidden = true;
+          this.#leave();
+        },
+      },
+      this.canvas,
+      this.cursor,
+      this.ring,
+      this.tip,
+    );
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
@@ -61,13 +84,15 @@ export class Flame {
   }
 
   draw() {
-    const tree = this.tree, room = this.element.clientWidth;
+    const tree = this.tree,
+      room = this.element.clientWidth;
     if (!tree || !room) return;
     const began = performance.now();
     const boxes = this.#layout(room);
     const deepest = boxes.reduce((most, box) => Math.max(most, box.row), 0);
-    const ROW = this.row = ROWS.find(([levels]) => deepest < levels)[1];
-    const height = this.height = (deepest + 1) * ROW, density = devicePixelRatio || 1;
+    const ROW = (this.row = ROWS.find(([levels]) => deepest < levels)[1]);
+    const height = (this.height = (deepest + 1) * ROW),
+      density = devicePixelRatio || 1;
     this.canvas.width = Math.round(room * density);
     this.canvas.height = Math.min(32000, Math.round(height * density));
     this.canvas.style.setProperty("height", height + "px");
@@ -75,10 +100,11 @@ export class Flame {
     context.scale(density, density);
     context.font = FONT;
     context.textBaseline = "middle";
-    const style = getComputedStyle(document.documentElement), colours = new Map();
+    const style = getComputedStyle(document.documentElement),
+      colours = new Map();
     const colour = (name) => {
       let value = colours.get(name);
-      if (!value) colours.set(name, value = style.getPropertyValue("--" + name).trim());
+      if (!value) colours.set(name, (value = style.getPropertyValue("--" + name).trim()));
       return value;
     };
     for (const box of boxes) this.#paint(context, box, colour);
@@ -94,12 +120,18 @@ export class Flame {
 
   // Boxes in pixels; neighbours too narrow to see become one.
   #layout(room) {
-    const tree = this.tree, zoomed = this.zoomed, boxes = [];
+    const tree = this.tree,
+      zoomed = this.zoomed,
+      boxes = [];
     for (let at = tree.parent[zoomed]; at >= 0; at = tree.parent[at])
       boxes.push({ i: at, row: tree.depth[at], x: 0, w: room, above: true });
-    const scale = room / (tree.width[zoomed] || 1), origin = tree.start[zoomed], strips = [];
+    const scale = room / (tree.width[zoomed] || 1),
+      origin = tree.start[zoomed],
+      strips = [];
     for (let i = zoomed; i < tree.end[zoomed];) {
-      const x = (tree.start[i] - origin) * scale, w = tree.width[i] * scale, row = tree.depth[i];
+      const x = (tree.start[i] - origin) * scale,
+        w = tree.width[i] * scale,
+        row = tree.depth[i];
       if (w >= LEAST) {
         boxes.push({ i, row, x, w });
         i++;
@@ -110,17 +142,22 @@ export class Flame {
         strip.w = x + w - strip.x;
         strip.many++;
       } else {
-        boxes.push(strips[row] = { i, row, x, w, many: 1, parent: tree.parent[i] });
+        boxes.push((strips[row] = { i, row, x, w, many: 1, parent: tree.parent[i] }));
       }
       i = tree.end[i];
     }
     return boxes;
   }
 
-  y(row) { return this.up ? this.height - (row + 1) * this.row : row * this.row; }
+  y(row) {
+    return this.up ? this.height - (row + 1) * this.row : row * this.row;
+  }
 
   #paint(context, box, colour) {
-    const { i, x, w } = box, tree = this.tree, ROW = this.row, y = this.y(box.row);
+    const { i, x, w } = box,
+      tree = this.tree,
+      ROW = this.row,
+      y = this.y(box.row);
     const width = Math.max(w - (w > 3 ? 1 : 0), 0.5);
     const missed = this.found && !box.above && !box.many && !this.found.is[i];
     context.globalAlpha = box.above ? 0.5 : missed && i ? 0.32 : 1;
@@ -130,6 +167,7 @@ export class Flame {
       context.roundRect(x, y, width, ROW - 1, 3);
       context.fill();
     } else context.fillRect(x, y, width, ROW - 1);
+    if (!box.many && w > 4 && this.isFaint(i)) this.#hatch(context, x, y, width, colour("sheet"));
     if (this.found && this.found.is[i] && !box.many) {
       context.strokeStyle = colour("match");
       context.lineWidth = 1.5;
@@ -150,9 +188,30 @@ export class Flame {
     }
   }
 
+  // Thin stripes over a frame that may be noise.
+  #hatch(context, x, y, width, ground) {
+    const high = this.row - 1;
+    context.save();
+    context.beginPath();
+    context.rect(x, y, width, high);
+    context.clip();
+    context.beginPath();
+    // Stripes lie on one grid, so that they run on from frame to frame.
+    for (let at = Math.floor((x - high) / 7) * 7; at < x + width; at += 7) {
+      context.moveTo(at, y + high);
+      context.lineTo(at + high, y);
+    }
+    context.globalAlpha *= 0.45;
+    context.strokeStyle = ground;
+    context.lineWidth = 1.5;
+    context.stroke();
+    context.restore();
+  }
+
   #at(event) {
     const place = this.canvas.getBoundingClientRect();
-    const x = event.clientX - place.left, y = event.clientY - place.top;
+    const x = event.clientX - place.left,
+      y = event.clientY - place.top;
     const row = Math.floor((this.up ? this.height - y : y) / this.row);
     return (this.byRow?.[row] || []).find((box) => x >= box.x && x < box.x + Math.max(box.w, 2));
   }
@@ -176,11 +235,16 @@ export class Flame {
   #key(event, reset) {
     const tree = this.tree;
     if (!tree || event.ctrlKey || event.metaKey || event.altKey) return;
-    const at = this.focused, step = {
-      ArrowDown: () => (this.up ? tree.parent[at] : first(tree, at)), ArrowUp: () => (this.up ? first(tree, at) : tree.parent[at]),
-      ArrowLeft: () => sibling(tree, at, -1), ArrowRight: () => sibling(tree, at, 1), Home: () => this.zoomed,
-      n: () => this.#match(1), N: () => this.#match(-1),
-    }[event.key];
+    const at = this.focused,
+      step = {
+        ArrowDown: () => (this.up ? tree.parent[at] : first(tree, at)),
+        ArrowUp: () => (this.up ? first(tree, at) : tree.parent[at]),
+        ArrowLeft: () => sibling(tree, at, -1),
+        ArrowRight: () => sibling(tree, at, 1),
+        Home: () => this.zoomed,
+        n: () => this.#match(1),
+        N: () => this.#match(-1),
+      }[event.key];
     if (step) {
       const next = step();
       if (next >= 0) this.focused = next;
@@ -188,8 +252,10 @@ export class Flame {
       this.#showFocus();
     } else if (event.key === "Enter" || event.key === " ") this.choose(at);
     else if (event.key === "Backspace" && this.zoomed) this.choose(tree.parent[this.zoomed]);
-    else if (event.key === "Escape") { this.#leave(); reset(); }
-    else return;
+    else if (event.key === "Escape") {
+      this.#leave();
+      reset();
+    } else return;
     event.preventDefault();
   }
 
@@ -213,12 +279,19 @@ export class Flame {
   }
 
   #boxOf(i) {
-    const tree = this.tree, scale = this.element.clientWidth / tree.width[this.zoomed];
-    return { i, row: tree.depth[i], x: (tree.start[i] - tree.start[this.zoomed]) * scale, w: Math.max(2, tree.width[i] * scale) };
+    const tree = this.tree,
+      scale = this.element.clientWidth / tree.width[this.zoomed];
+    return {
+      i,
+      row: tree.depth[i],
+      x: (tree.start[i] - tree.start[this.zoomed]) * scale,
+      w: Math.max(2, tree.width[i] * scale),
+    };
   }
 
   sentence(i) {
-    const tree = this.tree, name = tree.label(i);
+    const tree = this.tree,
+      name = tree.label(i);
     if (tree.isDiff) {
       const { before, after, points } = tree.change(i);
       return `${name}, ${percent(before)} before, ${percent(after)} after, ${points < 0 ? "" : "+"}${(points * 100).toFixed(2)} points`;
@@ -227,16 +300,29 @@ export class Flame {
   }
 
   #showTip(box, x, y) {
-    this.tip.replaceChildren(...(box.many ? [h("strong", {}, plural(box.many, "narrow frame")), h("em", {}, "click to zoom in")] : this.#facts(box.i)));
+    this.tip.replaceChildren(
+      ...(box.many
+        ? [h("strong", {}, plural(box.many, "narrow frame")), h("em", {}, "click to zoom in")]
+        : this.#facts(box.i)),
+    );
     this.tip.hidden = false;
     const size = this.tip.getBoundingClientRect();
     this.tip.style.setProperty("left", Math.max(8, Math.min(x + 14, innerWidth - size.width - 8)) + "px");
-    this.tip.style.setProperty("top", (y + size.height + 22 > innerHeight ? Math.max(8, y - size.height - 14) : y + 16) + "px");
+    this.tip.style.setProperty(
+      "top",
+      (y + size.height + 22 > innerHeight ? Math.max(8, y - size.height - 14) : y + 16) + "px",
+    );
   }
 
   #facts(i) {
-    const tree = this.tree, trail = tree.trail(tree.parent[i]);
-    return [h("strong", {}, tree.label(i)), trail.length ? h("em", {}, trail.join(" › ")) : null, facts(tree, i), this.describe?.(i)].filter(Boolean);
+    const tree = this.tree,
+      trail = tree.trail(tree.parent[i]);
+    return [
+      h("strong", {}, tree.label(i)),
+      trail.length ? h("em", {}, trail.join(" › ")) : null,
+      facts(tree, i),
+      this.describe?.(i),
+    ].filter(Boolean);
   }
 }
 
@@ -244,7 +330,8 @@ export class Flame {
 export function facts(tree, i) {
   const rows = [];
   if (tree.isDiff) {
-    const { before, after, points } = tree.change(i), unit = tree.types[0].unit;
+    const { before, after, points } = tree.change(i),
+      unit = tree.types[0].unit;
     rows.push(["base", `${percent(before)}  ·  ${figure(tree.totals[0][i], unit)}`]);
     rows.push(["target", `${percent(after)}  ·  ${figure(tree.totals[1][i], unit)}`]);
     rows.push(["change", `${points < 0 ? "" : "+"}${(points * 100).toFixed(2)} points`]);
@@ -253,10 +340,15 @@ export function facts(tree, i) {
     rows.push([noun(type.name), figure(tree.totals[0][i], type.unit)]);
     rows.push(["in itself", figure(tree.selfs[i], type.unit)]);
     rows.push(["share of all", percent(tree.width[i])]);
-    if (i && tree.parent[i] >= 0) rows.push(["share of parent", percent(tree.width[i] / (tree.width[tree.parent[i]] || 1))]);
+    if (i && tree.parent[i] >= 0)
+      rows.push(["share of parent", percent(tree.width[i] / (tree.width[tree.parent[i]] || 1))]);
     others.forEach((item, k) => rows.push([noun(item.name), figure(tree.totals[k + 1][i], item.unit)]));
   }
-  return h("dl", { class: "facts" }, rows.map(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]));
+  return h(
+    "dl",
+    { class: "facts" },
+    rows.map(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]),
+  );
 }
 
 function place(element, box, y, height) {

@@ -11,10 +11,19 @@ import { Sessions } from "./sessions.js";
 import { go, linkTo, state, watch } from "./state.js";
 
 const LIVE_SECONDS = 5;
-const PAGES = [["flame", "Flame graph"], ["compare", "Compare"], ["sessions", "Sessions"], ["coverage", "Coverage"]];
-const main = document.getElementById("main"), problem = document.querySelector(".problem");
+const PAGES = [
+  ["flame", "Flame graph"],
+  ["compare", "Compare"],
+  ["sessions", "Sessions"],
+  ["coverage", "Coverage"],
+];
+const main = document.getElementById("main"),
+  problem = document.querySelector(".problem");
 const bar = document.querySelector(".question");
-let part = null, shown = "", busy = 0, seen = "";
+let part = null,
+  shown = "",
+  busy = 0,
+  seen = "";
 
 const themes = matchMedia("(prefers-color-scheme: dark)");
 const theme = () => document.documentElement.dataset.theme || (themes.matches ? "dark" : "light");
@@ -26,7 +35,9 @@ function setTheme(name) {
 }
 
 function repaint() {
-  document.querySelector(".theme")?.setAttribute("aria-label", `Switch to the ${theme() === "dark" ? "light" : "dark"} theme`);
+  document
+    .querySelector(".theme")
+    ?.setAttribute("aria-label", `Switch to the ${theme() === "dark" ? "light" : "dark"} theme`);
   part?.repaint?.();
 }
 
@@ -36,26 +47,59 @@ themes.addEventListener("change", repaint);
 
 function showPages({ page }) {
   const here = page === "session" ? "sessions" : page;
-  document.querySelector(".pages").replaceChildren(...PAGES.map(([name, label]) => h("a", {
-    href: linkTo({ page: name, session: "", ...(name === "sessions" ? { frame: [], sandwich: "" } : {}) }), "aria-current": name === here ? "page" : null,
-  }, label)));
+  document.querySelector(".pages").replaceChildren(
+    ...PAGES.map(([name, label]) =>
+      h(
+        "a",
+        {
+          href: linkTo({
+            page: name,
+            session: "",
+            ...(name === "sessions" ? { frame: [], sandwich: "" } : {}),
+          }),
+          "aria-current": name === here ? "page" : null,
+        },
+        label,
+      ),
+    ),
+  );
   const title = PAGES.find(([name]) => name === here)?.[1] || "whyflame";
   document.title = `${title} · whyflame`;
 }
 
 function showTools() {
   document.querySelector(".top-tools").replaceChildren(
-    h("button", {
-      type: "button", class: "live", "aria-pressed": String(state().live === "1"), title: "Ask again whenever something new has settled",
-      onclick: () => go({ live: state().live ? "" : "1" }, { replace: true }),
-    }, h("i", { class: "dot" }), "Live"),
-    h("button", { type: "button", class: "theme icon", title: "Theme", onclick: () => setTheme(theme() === "dark" ? "light" : "dark") }, "◐"),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "live",
+        "aria-pressed": String(state().live === "1"),
+        title: "Ask again whenever something new has settled",
+        onclick: () => go({ live: state().live ? "" : "1" }, { replace: true }),
+      },
+      h("i", { class: "dot" }),
+      "Live",
+    ),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "theme icon",
+        title: "Theme",
+        onclick: () => setTheme(theme() === "dark" ? "light" : "dark"),
+      },
+      "◐",
+    ),
   );
   repaint();
 }
 
 function makePart(page, options) {
-  const made = { flame: Explore, compare: Compare, sessions: Sessions, session: SessionView, coverage: Coverage }[page] || Explore;
+  const made =
+    { flame: Explore, compare: Compare, sessions: Sessions, session: SessionView, coverage: Coverage }[
+      page
+    ] || Explore;
   return new made(options);
 }
 
@@ -91,7 +135,10 @@ async function explain(error, mine, now) {
     mine.showEmpty(await nothing(now, error));
     return;
   }
-  problem.replaceChildren(h("strong", {}, error instanceof Refused ? "The question was refused. " : "The server does not answer. "), error.message);
+  problem.replaceChildren(
+    h("strong", {}, error instanceof Refused ? "The question was refused. " : "The server does not answer. "),
+    error.message,
+  );
   problem.hidden = false;
 }
 
@@ -100,21 +147,65 @@ async function nothing(now, error) {
   const status = await ask("/api/v1/status").catch(() => ({ operations: 0 }));
   const isFiltered = now.where.length || now.since || now.until || now.base.length || now.target.length;
   if (status.operations && isFiltered)
-    return empty("Nothing matches", h("p", {}, `${status.operations.toLocaleString("en-US")} operations are in the store, none of them passes these filters.`),
-      h("p", {}, h("a", { class: "button", href: linkTo({ where: [], since: "", until: "", frame: [], sandwich: "", base: [], target: [] }) }, "Remove all filters")));
+    return empty(
+      "Nothing matches",
+      h(
+        "p",
+        {},
+        `${status.operations.toLocaleString("en-US")} operations are in the store, none of them passes these filters.`,
+      ),
+      h(
+        "p",
+        {},
+        h(
+          "a",
+          {
+            class: "button",
+            href: linkTo({ where: [], since: "", until: "", frame: [], sandwich: "", base: [], target: [] }),
+          },
+          "Remove all filters",
+        ),
+      ),
+    );
   if (status.operations)
-    return empty("Nothing of this kind yet", h("p", {}, error.message),
-      h("p", {}, h("a", { class: "button", href: linkTo({ view: "tokens", measure: "", stack: [], frame: [], sandwich: "" }) }, "Show where the tokens went")));
-  return empty("Waiting for the first agent run",
-    h("p", {}, "A run appears here when it has been quiet for half a minute", status.unsettled_traces ? `; ${status.unsettled_traces} are being received now.` : "."),
+    return empty(
+      "Nothing of this kind yet",
+      h("p", {}, error.message),
+      h(
+        "p",
+        {},
+        h(
+          "a",
+          {
+            class: "button",
+            href: linkTo({ view: "tokens", measure: "", stack: [], frame: [], sandwich: "" }),
+          },
+          "Show where the tokens went",
+        ),
+      ),
+    );
+  return empty(
+    "Waiting for the first agent run",
+    h(
+      "p",
+      {},
+      "A run appears here when it has been quiet for half a minute",
+      status.unsettled_traces ? `; ${status.unsettled_traces} are being received now.` : ".",
+    ),
     h("p", {}, "Point the OTLP exporter of an instrumented agent at this collector:"),
-    h("pre", { tabindex: "0" }, `OTEL_EXPORTER_OTLP_ENDPOINT=http://${location.hostname}:4317\nOTEL_EXPORTER_OTLP_PROTOCOL=grpc`),
+    h(
+      "pre",
+      { tabindex: "0" },
+      `OTEL_EXPORTER_OTLP_ENDPOINT=http://${location.hostname}:4317\nOTEL_EXPORTER_OTLP_PROTOCOL=grpc`,
+    ),
     h("p", {}, "or look at recorded agents: ", h("code", {}, "whyflame demo")),
-    h("p", { class: "quiet-text" }, "This page looks again by itself."));
+    h("p", { class: "quiet-text" }, "This page looks again by itself."),
+  );
 }
 
 async function look(options, question) {
-  const now = state(), waiting = main.querySelector(".empty");
+  const now = state(),
+    waiting = main.querySelector(".empty");
   if (document.hidden || busy || (now.live !== "1" && !waiting)) return;
   const status = await ask("/api/v1/status").catch(() => null);
   const key = status && `${status.operations}-${status.newest_ns}`;
@@ -146,7 +237,11 @@ async function start() {
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.target.closest("input, textarea, select, dialog")) return;
   const search = document.querySelector("input[type=search]");
-  if (search) { event.preventDefault(); search.focus(); search.select(); }
+  if (search) {
+    event.preventDefault();
+    search.focus();
+    search.select();
+  }
 });
 
 start();

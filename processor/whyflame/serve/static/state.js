@@ -2,8 +2,22 @@
 
 const LISTS = ["stack", "where", "base", "target", "frame"];
 const TEXTS = [
-  "page", "view", "measure", "since", "until", "sandwich", "q", "sort", "session",
-  "base_since", "base_until", "target_since", "target_until", "per", "pair_by", "live",
+  "page",
+  "view",
+  "measure",
+  "since",
+  "until",
+  "sandwich",
+  "q",
+  "sort",
+  "session",
+  "base_since",
+  "base_until",
+  "target_since",
+  "target_until",
+  "per",
+  "pair_by",
+  "live",
 ];
 // These change what the server is asked; a new answer makes an old zoom meaningless.
 const QUESTION = ["view", "measure", "stack", "where", "since", "until"];
@@ -12,7 +26,8 @@ const watchers = [];
 let current = read();
 
 function read() {
-  const query = new URLSearchParams(location.search), found = {};
+  const query = new URLSearchParams(location.search),
+    found = {};
   for (const name of LISTS) found[name] = query.getAll(name);
   found.stack = found.stack.flatMap((text) => text.split(",")).filter(Boolean);
   for (const name of TEXTS) found[name] = query.get(name) || "";
@@ -25,11 +40,13 @@ export function address(state) {
   const query = new URLSearchParams();
   for (const name of TEXTS) {
     const value = state[name];
-    if (value && !(name === "page" && value === "flame") && !(name === "view" && value === "tokens")) query.set(name, value);
+    if (value && !(name === "page" && value === "flame") && !(name === "view" && value === "tokens"))
+      query.set(name, value);
   }
   for (const name of LISTS) {
-    if (name === "stack") { if (state.stack.length) query.set("stack", state.stack.join(",")); }
-    else for (const value of state[name]) query.append(name, value);
+    if (name === "stack") {
+      if (state.stack.length) query.set("stack", state.stack.join(","));
+    } else for (const value of state[name]) query.append(name, value);
   }
   const text = query.toString().replaceAll("%2C", ",").replaceAll("%3D", "=");
   return location.pathname + (text ? "?" + text : "");
@@ -43,9 +60,11 @@ export function go(changes, { replace = false } = {}) {
   const before = current;
   current = { ...current, ...changes };
   const asksAnew = QUESTION.some((name) => name in changes && String(before[name]) !== String(changes[name]));
-  if (asksAnew && !("frame" in changes) && "stack" in changes) Object.assign(current, { frame: [], sandwich: "" });
+  if (asksAnew && !("frame" in changes) && "stack" in changes)
+    Object.assign(current, { frame: [], sandwich: "" });
   const target = address(current);
-  if (target !== location.pathname + location.search) history[replace ? "replaceState" : "pushState"](null, "", target);
+  if (target !== location.pathname + location.search)
+    history[replace ? "replaceState" : "pushState"](null, "", target);
   for (const watcher of watchers) watcher(current, before);
 }
 

@@ -3,7 +3,7 @@
 export class Tree {
   constructor(data) {
     Object.assign(this, data);
-    const count = this.count = data.depth.length;
+    const count = (this.count = data.depth.length);
     this.isDiff = Boolean(data.comparison);
     // Values past 2^53 arrive as text; then all of that column is summed in big integers.
     this.isBig = data.totals.map((column) => column.some((value) => typeof value === "string"));
@@ -13,10 +13,11 @@ export class Tree {
     this.start = new Float64Array(count);
     const compared = data.totals.slice(0, this.isDiff ? 2 : 1);
     this.sums = compared.map((column) => Number(column[0]) || 1);
-    const open = [], filled = new Float64Array(count);
+    const open = [],
+      filled = new Float64Array(count);
     for (let i = 0; i < count; i++) {
       while (open.length > data.depth[i]) this.end[open.pop()] = i;
-      const above = this.parent[i] = open.length ? open[open.length - 1] : -1;
+      const above = (this.parent[i] = open.length ? open[open.length - 1] : -1);
       open.push(i);
       let share = 0;
       for (let k = 0; k < compared.length; k++) share += Number(compared[k][i]) / this.sums[k];
@@ -30,9 +31,15 @@ export class Tree {
     while (open.length) this.end[open.pop()] = count;
   }
 
-  label(i) { return this.names[this.name[i]]; }
-  colour(i) { return this.colours[this.name[i]]; }
-  holds(i, inside) { return inside >= i && inside < this.end[i]; }
+  label(i) {
+    return this.names[this.name[i]];
+  }
+  colour(i) {
+    return this.colours[this.name[i]];
+  }
+  holds(i, inside) {
+    return inside >= i && inside < this.end[i];
+  }
 
   // Names from below the root to the node.
   trail(i) {
@@ -46,7 +53,11 @@ export class Tree {
     let at = 0;
     for (const name of trail) {
       let next = -1;
-      for (let i = at + 1; i < this.end[at]; i = this.end[i]) if (this.label(i) === name) { next = i; break; }
+      for (let i = at + 1; i < this.end[at]; i = this.end[i])
+        if (this.label(i) === name) {
+          next = i;
+          break;
+        }
       if (next < 0) return at;
       at = next;
     }
@@ -54,7 +65,8 @@ export class Tree {
   }
 
   change(i) {
-    const before = Number(this.totals[0][i]) / this.sums[0], after = Number(this.totals[1][i]) / this.sums[1];
+    const before = Number(this.totals[0][i]) / this.sums[0],
+      after = Number(this.totals[1][i]) / this.sums[1];
     return { before, after, points: after - before };
   }
 
@@ -62,7 +74,8 @@ export class Tree {
   step(i) {
     if (i === 0) return 3;
     const { before, after, points } = this.change(i);
-    const ratio = points / Math.max(before, after, 1e-12), size = Math.abs(ratio);
+    const ratio = points / Math.max(before, after, 1e-12),
+      size = Math.abs(ratio);
     return 3 + Math.sign(ratio) * (size < 0.05 ? 0 : size < 0.25 ? 1 : size < 0.6 ? 2 : 3);
   }
 
@@ -71,25 +84,37 @@ export class Tree {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return null;
     const hits = this.names.map((name) => name.toLowerCase().includes(wanted));
-    const is = new Uint8Array(this.count), nodes = [];
-    let share = 0, until = 0;
+    const is = new Uint8Array(this.count),
+      nodes = [];
+    let share = 0,
+      until = 0;
     for (let i = 1; i < this.count; i++) {
       if (!hits[this.name[i]]) continue;
       is[i] = 1;
       nodes.push(i);
-      if (i >= until) { share += this.width[i]; until = this.end[i]; }
+      if (i >= until) {
+        share += this.width[i];
+        until = this.end[i];
+      }
     }
     return { is, nodes, share, names: new Set(nodes.map((i) => this.name[i])).size };
   }
 
   // One row a name within a subtree: self, and total with recursion counted once.
   rows(root = 0) {
-    const big = this.isBig[0], zero = big ? 0n : 0, of = big ? BigInt : Number;
-    const rows = new Map(), open = new Map();
+    const big = this.isBig[0],
+      zero = big ? 0n : 0,
+      of = big ? BigInt : Number;
+    const rows = new Map(),
+      open = new Map();
     for (let i = root === 0 ? 1 : root; i < this.end[root]; i++) {
       const id = this.name[i];
       let row = rows.get(id);
-      if (!row) rows.set(id, row = { id, name: this.names[id], colour: this.colours[id], self: zero, total: zero, frames: 0 });
+      if (!row)
+        rows.set(
+          id,
+          (row = { id, name: this.names[id], colour: this.colours[id], self: zero, total: zero, frames: 0 }),
+        );
       row.self += of(this.selfs[i]);
       row.frames++;
       if (!(open.get(id) > i)) {
@@ -105,8 +130,12 @@ export class Tree {
     const id = this.names.indexOf(name);
     const root = node(id, this.totals.length);
     for (let i = 1; i < this.count;) {
-      if (this.name[i] !== id) { i++; continue; }
-      if (up) this.#addCallers(root, i); else this.#addCallees(root, i);
+      if (this.name[i] !== id) {
+        i++;
+        continue;
+      }
+      if (up) this.#addCallers(root, i);
+      else this.#addCallees(root, i);
       i = this.end[i];
     }
     return this.#flatten(root);
@@ -139,8 +168,14 @@ export class Tree {
 
   #flatten(root) {
     const data = {
-      names: this.names, colours: this.colours, types: this.types, left_out: 0,
-      name: [], depth: [], totals: root.totals.map(() => []), selfs: [],
+      names: this.names,
+      colours: this.colours,
+      types: this.types,
+      left_out: 0,
+      name: [],
+      depth: [],
+      totals: root.totals.map(() => []),
+      selfs: [],
     };
     const exact = (value) => (value < 9007199254740992n ? Number(value) : String(value));
     const waiting = [[root, 0]];
@@ -161,6 +196,6 @@ const node = (id, columns) => ({ id, totals: new Array(columns).fill(0n), self: 
 
 function child(into, id) {
   let found = into.children.get(id);
-  if (!found) into.children.set(id, found = node(id, into.totals.length));
+  if (!found) into.children.set(id, (found = node(id, into.totals.length)));
   return found;
 }
