@@ -4,7 +4,7 @@ The shared vocabularies leave a part out when it is zero: a store that has seen 
 OpenInference knows that another OpenInference call, with usage and without cache writes, wrote
 none. Where no call of the vocabulary ever reported the part, or the call does not report what the
 part is a part of, it stays unknown. Input and output themselves are never left out for being zero:
-without them the figure is missing, or was impossible. Producers with a model of their own leave out
+without them the figure is missing, or was impossible; only embeddings have no output. Producers with a model of their own leave out
 what they do not know, so their silence always means unknown.
 """
 
@@ -32,12 +32,14 @@ LEAVES_OUT_ZERO = (
     "openllmetry",
 )
 
-_SHARE_OF = {
-    "cache_read": "input_uncached",
-    "cache_write": "input_uncached",
-    "reasoning": "output_visible",
+_EMBEDDED = "kind = {embed} AND input_uncached IS NOT NULL"
+_MEANS_NONE = {
+    "cache_read": "input_uncached IS NOT NULL",
+    "cache_write": "input_uncached IS NOT NULL",
+    "output_visible": _EMBEDDED,
+    "reasoning": f"output_visible IS NOT NULL OR {_EMBEDDED}",
 }
-"""What a part is reported beside; the parts that are not here are never left out."""
+"""Where silence about a part can mean none; the parts that are not here are never left out."""
 
 
 def filled_parts(
@@ -60,13 +62,15 @@ def filled_parts(
             for part, found in zip(TOKEN_PARTS, reported, strict=True):
                 if found:
                     dialects[part].append(dialect)
-    return {part: _filled(part, dialects[part]) for part in TOKEN_PARTS}
+    embed = store.strings.find("embed")
+    return {
+        part: _filled(part, dialects[part], -1 if embed is None else embed) for part in TOKEN_PARTS
+    }
 
 
-def _filled(part: str, dialects: list[int]) -> str:
-    whole = _SHARE_OF.get(part)
-    if whole is None or not dialects:
+def _filled(part: str, dialects: list[int], embed: int) -> str:
+    if part not in _MEANS_NONE or not dialects:
         return part
     among = ", ".join(str(code) for code in dialects)
-    silent = f"CASE WHEN dialect IN ({among}) AND {whole} IS NOT NULL THEN 0 END"
-    return f"coalesce({part}, {silent})"
+    means_none = _MEANS_NONE[part].format(embed=embed)
+    return f"coalesce({part}, CASE WHEN dialect IN ({among}) AND ({means_none}) THEN 0 END)"

@@ -8,6 +8,7 @@ import pytest
 from tests.made import T0, operation, span
 
 from whyflame.fold.projection import compile_filter, make_projection
+from whyflame.model import Kind
 from whyflame.store.duck import Store
 from whyflame.store.settled import SettledWriter
 from whyflame.store.spans import SpanWriter
@@ -64,3 +65,12 @@ def test_a_call_without_input_tokens_never_shows_none_of_them(store: Store) -> N
     assert rows["no input"]["output_tokens"] == 10
     assert rows["no output"]["output_tokens"] is None
     assert rows["no output"]["reasoning_tokens"] is None
+
+
+def test_embeddings_have_no_output(store: Store) -> None:
+    """That is known, also where nothing says so."""
+    embedding = span(2, 2, session="embed", kind=Kind.EMBED, output_visible=None)
+    rows = _by_session(store, [span(1, 1, session="full", reasoning=3), embedding])
+    assert rows["embed"]["output_tokens"] == 0
+    assert rows["embed"]["reasoning_tokens"] == 0
+    assert rows["embed"]["cache_read_tokens"] is None
