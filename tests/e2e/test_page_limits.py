@@ -112,6 +112,7 @@ def serving(
         store.close()
 
 
+@pytest.mark.timeout(180)  # axe-core walks every element of nine pages
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_rule_of_accessibility_is_broken(browser: Browser, fleet: Fleet, theme: str) -> None:
     """WCAG and best practice, as axe-core checks them, on every page of the page."""
