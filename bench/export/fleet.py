@@ -125,13 +125,27 @@ def session(world: World, dice: random.Random, number: int) -> list[Operation]:
     return operations
 
 
+def add_agent_span(world: World, operation: Operation) -> None:
+    """The span from which Grafana would open the session's flame graph."""
+    span = operation.span
+    world.store.cursor().execute(
+        "INSERT INTO spans (trace_key, span_id, kind, start_ns) VALUES (?, ?, 'agent', ?)",
+        [
+            span.trace_key,
+            (span.trace_key * 0x9E3779B97F4A7C15 % (1 << 64)).to_bytes(8),
+            span.start_ns,
+        ],
+    )
+
+
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Simulate, drain, compare sums."""
     dice = random.Random(7)
     with tempfile.TemporaryDirectory() as folder:
         world = World(Path(folder) / "store.duckdb")
         server = Server(world, options.latency, options.in_flight, Flavour(options.flavour))
-        job = make_job(world, server, in_flight=1, late=options.late)
+        links = options.span_links
+        job = make_job(world, server, in_flight=1, late=options.late, span_links=links)
         began, windows, waits, number = time.monotonic(), deque(), [], 0
         first_ns = next_ns = world.clock()
         while next_ns < first_ns + int(options.hours * 3600) * SECOND:
@@ -141,6 +155,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             sessions = [session(world, dice, number + extra) for extra in range(count)]
             number += count
             for operations in sessions:
+                if links == "root":
+                    add_agent_span(world, operations[0])
                 world.settle(*operations)
             next_ns += SETTLE_SECONDS * SECOND
             while world.clock() < next_ns:
@@ -154,7 +170,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             world.clock.advance(2)
         expected = world.totals()
         result = {
-            "flavour": options.flavour, "simulated_hours": options.hours, "latency_s": options.latency,
+            "flavour": options.flavour, "span_links": links, "simulated_hours": options.hours, "latency_s": options.latency,
             "sessions": number, "operations": number * OPERATIONS_A_SESSION,
             "requests": server.requests,
             "requests_per_second": round(server.requests / options.hours / 3600, 2),
@@ -180,6 +196,7 @@ def main() -> None:
     parser.add_argument("--in-flight", type=int, default=4)
     parser.add_argument("--flavour", default="v2.2", choices=[f.value for f in Flavour])
     parser.add_argument("--late", default="push")
+    parser.add_argument("--span-links", default="root", choices=("root", "off"))
     result = run(parser.parse_args())
     sys.stdout.write(json.dumps(result, indent=1) + "\n")
 

@@ -7,7 +7,7 @@ import json
 import uuid
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from whyflame.config.fields import setting
 from whyflame.config.load import read_options
@@ -51,6 +51,9 @@ class PyroscopeExporter:
     Raises:
         ConfigError: An option is unknown or wrong.
     """
+
+    # Pyroscope keeps span ids with samples; elsewhere each would make a series.
+    preferred_settings: ClassVar[dict[str, Any]] = {"span_links": "root"}
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
         self._options: PyroscopeOptions = read_options(

@@ -256,6 +256,16 @@ EXPORT_DRIFT_TOKENS = _gauge("export_drift_tokens", "Tokens of these operations.
 EXPORT_DUPLICATES = _gauge(
     "exported_duplicates", "Exported operations that were found not to count later.", "exporter"
 )
+EXPORT_CHANGED_TOKENS = _gauge(
+    "export_changed_tokens",
+    "Tokens by which exported operations differ from what was exported, up or down.",
+    "exporter",
+)
+EXPORT_CHANGED_SECONDS = _gauge(
+    "export_changed_seconds",
+    "Self time by which exported operations differ, as when late spans take it from their parent.",
+    "exporter",
+)
 FORWARD_REQUESTS = _counter(
     "forward_requests_total",
     "Received requests passed on, by outcome (sent, failed, rate_limited, paused, dead, dropped: "

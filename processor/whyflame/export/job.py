@@ -245,6 +245,8 @@ class _Channel:
             telemetry.EXPORT_DRIFT_OPERATIONS.set(drift.moved, name)
             telemetry.EXPORT_DRIFT_TOKENS.set(drift.moved_tokens, name)
             telemetry.EXPORT_DUPLICATES.set(drift.duplicates, name)
+            telemetry.EXPORT_CHANGED_TOKENS.set(drift.changed_tokens, name)
+            telemetry.EXPORT_CHANGED_SECONDS.set(drift.changed_self_ns / SECOND_NS, name)
             self._next_drift_ns = now_ns + _DRIFT_NS
 
     def close(self, now_ns: int, deadline_seconds: float) -> None:

@@ -141,7 +141,8 @@ class Exporter(Protocol):
 
     An entry point of the group `whyflame.exporters` names a callable
     `(name: str, options: Mapping[str, Any]) -> Exporter`; it checks every option and raises
-    `ConfigError` for a wrong or unknown one, without touching the network.
+    `ConfigError` for a wrong or unknown one, without touching the network. It may have a mapping
+    `preferred_settings`: defaults of `ExportSettings` that fit its backend better.
     """
 
     def start(self) -> None:

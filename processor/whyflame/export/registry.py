@@ -106,8 +106,10 @@ def build_exporter(
     Raises:
         ConfigError: The type is unknown or an option is wrong.
     """
-    settings, own = split_options(name, options, promoted)
-    exporter = find(kind)(name, own)
+    factory = find(kind)
+    preferred = getattr(factory, "preferred_settings", {})
+    settings, own = split_options(name, {**preferred, **options}, promoted)
+    exporter = factory(name, own)
     if not isinstance(exporter, Exporter):
         raise ConfigError(f"exporters.{name}: {kind} is no exporter: start, send or close missing")
     return BoundExporter(name, exporter, settings)

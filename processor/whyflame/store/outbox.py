@@ -16,6 +16,7 @@ from whyflame.store.outbox_batch import (
     choose_operations,
     group_operations,
     mark_replaced,
+    sum_tokens,
 )
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ class Drift:
     Attributes:
         exported: Operations exported. moved: Now under another path.
         duplicates: Now found not to count. moved_tokens, duplicate_tokens: Their tokens.
+        changed_tokens, changed_self_ns: By how much the figures of those that count differ now,
+            up or down: late spans take self time from their parents.
     """
 
     exported: int
@@ -117,6 +120,8 @@ class Drift:
     moved_tokens: int
     duplicates: int
     duplicate_tokens: int
+    changed_tokens: int = 0
+    changed_self_ns: int = 0
 
 
 class Outbox:
@@ -172,7 +177,8 @@ class Outbox:
 
     def _mark(self, exporter: str, batch: int) -> int:
         return self._number(
-            "INSERT INTO exported SELECT ?, span_key, generation, path_id, ? FROM export_batch",
+            "INSERT INTO exported BY NAME SELECT ? AS exporter, span_key, generation, path_id, "
+            "? AS batch, tokens, self_ns FROM export_batch",
             [exporter, batch],
         )
 
@@ -315,12 +321,14 @@ class Outbox:
 
     def drift(self, exporter: str) -> Drift:
         """How much of what was exported would be exported differently today."""
-        tokens = "+".join(f"coalesce(s.{part}, 0)" for part in _TOKEN_PARTS)
+        tokens = sum_tokens("s")
+        moved, gone = "s.counted AND s.path_id <> e.path_id", "NOT s.counted"
         rows = self._cursor.execute(
-            "SELECT count(*), count(*) FILTER (s.counted AND s.path_id <> e.path_id), "
-            f"coalesce(sum({tokens}) FILTER (s.counted AND s.path_id <> e.path_id), 0)::BIGINT, "
-            "count(*) FILTER (NOT s.counted), "
-            f"coalesce(sum({tokens}) FILTER (NOT s.counted), 0)::BIGINT "
+            f"SELECT count(*), count(*) FILTER ({moved}), "
+            f"coalesce(sum({tokens}) FILTER ({moved}), 0)::BIGINT, "
+            f"count(*) FILTER ({gone}), coalesce(sum({tokens}) FILTER ({gone}), 0)::BIGINT, "
+            f"coalesce(sum(abs({tokens} - e.tokens)) FILTER (s.counted), 0)::BIGINT, "
+            "coalesce(sum(abs(s.self_ns - e.self_ns)) FILTER (s.counted), 0)::BIGINT "
             "FROM exported e LEFT JOIN settled_now s USING (span_key) "
             "WHERE e.exporter = ? AND e.batch IS NOT NULL",
             [exporter],
@@ -328,7 +336,6 @@ class Outbox:
         return Drift(*rows[0])
 
 
-_TOKEN_PARTS = ("input_uncached", "cache_read", "cache_write", "output_visible", "reasoning")
 _KEEP_DONE_NS = 24 * 3600 * 1_000_000_000
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whyflame.fold.names import Role
-from whyflame.model import FIELDS
+from whyflame.model import FIELDS, TOKEN_PARTS
 
 if TYPE_CHECKING:
     import duckdb
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from whyflame.fold.measures import Measure
     from whyflame.fold.projection import Column
 
-__all__ = ["BatchQuery", "choose_operations", "group_operations", "mark_replaced"]
+__all__ = [
+    "BatchQuery",
+    "choose_operations",
+    "group_operations",
+    "mark_replaced",
+    "sum_tokens",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ def choose_operations(cursor: duckdb.DuckDBPyConnection, query: BatchQuery, upto
         "CREATE OR REPLACE TEMP TABLE export_batch AS "
         "SELECT s.span_key, s.generation, s.tenant, s.path_id, "
         "coalesce(s.end_ns, s.start_ns, ?) AS placed_ns, "
+        f"s.self_ns, {sum_tokens('s')} AS tokens, "
         f"{link} AS link, {', '.join([*columns, *values])} "
         "FROM settled s JOIN current_generation g USING (trace_key, generation) "
         f"{join.format(after=query.after_generation)} "
@@ -115,7 +122,7 @@ def mark_replaced(cursor: duckdb.DuckDBPyConnection, exporter: str, after_genera
         [after_generation, exporter],
     )
     marked = cursor.execute(
-        "INSERT INTO exported SELECT ?, span_key, generation, path_id, NULL "
+        "INSERT INTO exported BY NAME SELECT ? AS exporter, span_key, generation, path_id "
         "FROM export_batch WHERE span_key IN (SELECT span_key FROM export_replaced)",
         [exporter],
     ).fetchall()
@@ -142,6 +149,11 @@ def group_operations(cursor: duckdb.DuckDBPyConnection, query: BatchQuery) -> li
         f"SELECT {', '.join(selected)} FROM export_batch GROUP BY ALL",
         [query.window_ns, query.window_ns, query.closed_ns],
     ).fetchall()
+
+
+def sum_tokens(table: str) -> str:
+    """SQL: all tokens of an operation, 0 when it reported none."""
+    return " + ".join(f"coalesce({table}.{part}, 0)" for part in TOKEN_PARTS)
 
 
 def _key(column: Column) -> str:

@@ -101,7 +101,8 @@ CREATE TABLE IF NOT EXISTS outbox_done (
     id BIGINT, exporter VARCHAR, state VARCHAR, reason VARCHAR, done_ns BIGINT
 );
 CREATE TABLE IF NOT EXISTS exported (
-    exporter VARCHAR, span_key BIGINT, generation BIGINT, path_id INTEGER, batch BIGINT
+    exporter VARCHAR, span_key BIGINT, generation BIGINT, path_id INTEGER, batch BIGINT,
+    tokens BIGINT, self_ns BIGINT
 );
 CREATE TABLE IF NOT EXISTS carry (
     exporter VARCHAR, tenant VARCHAR, series VARCHAR, remainder BIGINT, batch BIGINT,
@@ -112,6 +113,8 @@ CREATE TABLE IF NOT EXISTS counters (name VARCHAR, label VARCHAR, amount BIGINT,
 
 ADDED_COLUMNS = """
 ALTER TABLE counters ADD COLUMN IF NOT EXISTS tenant VARCHAR DEFAULT '';
+ALTER TABLE exported ADD COLUMN IF NOT EXISTS tokens BIGINT;
+ALTER TABLE exported ADD COLUMN IF NOT EXISTS self_ns BIGINT;
 """
 """Columns that stores made by earlier versions of this schema lack."""
 

@@ -252,6 +252,21 @@ def test_two_exporters_each_get_everything(world: World) -> None:
     assert not {payload.id for payload in first.accepted} & {p.id for p in second.accepted}
 
 
+def test_figures_that_change_later_show_as_changed_mass(world: World) -> None:
+    """A late child takes self time from its parent; what was exported before stays as it was."""
+    parent, other = world.operation(trace=1), world.operation(trace=1)
+    world.settle(parent, other)
+    pushed(world)
+    parent.self_ns -= 300
+    other.self_ns += 50
+    other.output_visible += 7
+    world.settle(parent, other, world.operation(trace=1, self_ns=250))
+    pushed(world)
+    drift = Outbox(world.store).drift("out")
+    assert (drift.changed_self_ns, drift.changed_tokens) == (350, 7)
+    assert (drift.moved, drift.duplicates) == (0, 0)
+
+
 def with_spans(world: World) -> tuple[str, str]:
     """Two operations of one trace below an agent span; ids of the agent span and of a call."""
     root, first, second = (world.operation(trace=1, leaf=leaf) for leaf in ("a", "b", "c"))

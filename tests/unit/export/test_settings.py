@@ -20,6 +20,15 @@ def test_defaults() -> None:
     assert own == {"url": "http://x"}
 
 
+def test_exporters_may_prefer_other_defaults() -> None:
+    """Pyroscope keeps span ids with samples; elsewhere each would make a series."""
+    pyroscope = {"url": "http://x"}
+    assert build_exporter("out", "pyroscope", pyroscope).settings.span_links == "root"
+    chosen = build_exporter("out", "pyroscope", pyroscope | {"span_links": "off"})
+    assert chosen.settings.span_links == "off"
+    assert build_exporter("out", "parca", pyroscope).settings.span_links == "off"
+
+
 def test_units_are_understood() -> None:
     settings, _ = split_options("out", {"window": "1m", "max_profile_bytes": "1MiB"})
     assert (settings.window, settings.max_profile_bytes) == (60.0, 1 << 20)
