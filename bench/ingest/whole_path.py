@@ -1,0 +1,135 @@
+"""The whole path under load: `python bench/ingest/whole_path.py [--content off] [--sustain 300]`.
+
+Prints one JSON line a run. Short runs: how fast spans are acknowledged and stored, CPU a span of
+each process, then what settling and segmenting them takes. With --sustain: paced, with everything
+on, and how lag and memory go over time. CPU times hold on a busy machine; rates do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import threading
+from pathlib import Path
+from typing import Any
+
+from load import Client, Plan
+from server import HELD, Server
+from workload import Workload
+
+WARM_UP = 12
+
+
+def measure(workload: Workload, requests: int, settings: dict[str, Any]) -> dict[str, Any]:
+    """One closed-loop run on a fresh server."""
+    with Server(settings) as server:
+        warm = Client(server.grpc, workload, Plan(requests=WARM_UP)).run()
+        before_spans = warm.acked * workload.spans
+        server.wait_indexed(before_spans, 60)
+        before = server.cpu_seconds()
+        plan = Plan(requests=requests, first=len(workload.templates) * 1000)
+        outcome = Client(server.grpc, workload, plan).run()
+        spans = outcome.acked * workload.spans
+        stored_at = server.wait_indexed(before_spans + spans, 600)
+        after = server.cpu_seconds()
+        resident = server.resident_mib()
+        cpu = {role: (after[role] - before[role]) / spans * 1e6 for role in after}
+        settled = _settle(server, before_spans + spans)
+        size = server.stored_bytes() / (before_spans + spans)
+    return {
+        "stored_spans_s": round(spans / (stored_at - outcome.began)),
+        "server_cpu_us_span": round(sum(cpu.values()), 1),
+        "cpu_us_span": {role: round(value, 1) for role, value in cpu.items()},
+        "rss_mib": {role: round(value) for role, value in resident.items()},
+        **settled,
+        "bytes_span_on_disk": round(size),
+    } | outcome.figures(workload.spans)
+
+
+def _settle(server: Server, spans: int) -> dict[str, float]:
+    """CPU of settling and segmenting all that is stored."""
+    before = server.cpu_seconds()["store"]
+    server.settle_now()
+    taken = server.cpu_seconds()["store"] - before
+    return {"settle_and_segment_cpu_us_span": round(taken / spans * 1e6, 1)}
+
+
+def sustain(workload: Workload, seconds: float, rate: float, settings: dict[str, Any]) -> dict:
+    """A paced run with every stage on; samples once a second."""
+    samples: list[dict[str, float]] = []
+    with Server(settings) as server:
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.wait(1.0):
+                samples.append(
+                    {
+                        "lag_s": server.metric("index_lag_seconds"),
+                        "pending_mb": server.metric("journal_pending_bytes") / 1e6,
+                        "unsettled": server.metric("unsettled_traces"),
+                    }
+                    | {f"{role}_mib": mib for role, mib in server.resident_mib().items()}
+                )
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        before = server.cpu_seconds()
+        plan = Plan(seconds=seconds, spans_a_second=rate)
+        outcome = Client(server.grpc, workload, plan).run()
+        spans = outcome.acked * workload.spans
+        stored_at = server.wait_indexed(spans, 600)
+        after = server.cpu_seconds()
+        done.set()
+        watcher.join()
+        settled = server.metric("settled_operations_total")
+    cpu = {role: round((after[role] - before[role]) / spans * 1e6, 1) for role in after}
+    return (
+        {"stored_spans_s": round(spans / (stored_at - outcome.began)), "settled_spans": settled}
+        | {"cpu_us_span_with_settling": cpu}
+        | outcome.figures(workload.spans)
+        | _over_time(samples)
+    )
+
+
+def _over_time(samples: list[dict[str, float]]) -> dict[str, Any]:
+    """Lag as percentiles; memory as its course."""
+    lags = sorted(sample["lag_s"] for sample in samples)
+    course = samples[:: max(1, len(samples) // 10)]
+    return {
+        "lag_p50_s": round(statistics.median(lags), 2),
+        "lag_p99_s": round(lags[int(len(lags) * 0.99)], 2),
+        "pending_mb_max": round(max(sample["pending_mb"] for sample in samples), 1),
+        "unsettled_max": max(sample["unsettled"] for sample in samples),
+        "rss_mib_course": {
+            key.removesuffix("_mib"): [round(sample[key]) for sample in course]
+            for key in course[0]
+            if key.endswith("_mib")
+        },
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--content", choices=["off", "features", "both"], default="both")
+    parser.add_argument("--requests", type=int, default=300)
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--sustain", type=float, default=0.0, help="seconds of paced load instead")
+    parser.add_argument("--rate", type=float, default=5000.0, help="spans a second when paced")
+    parser.add_argument("--spans", type=int, default=512, help="spans a request")
+    options = parser.parse_args()
+    wanted = ["off", "features"] if options.content == "both" else [options.content]
+    for content in wanted:
+        workload = Workload(spans=options.spans, content=content == "features")
+        for _ in range(options.repeat):
+            if options.sustain:
+                found = sustain(workload, options.sustain, options.rate, {})
+            else:
+                found = measure(workload, options.requests, HELD)
+            head = {"content": content, "bytes_span": round(workload.bytes_a_span)}
+            load = Path("/proc/loadavg").read_text().split()[0]
+            print(json.dumps(head | found | {"load": load}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
