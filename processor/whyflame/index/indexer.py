@@ -158,6 +158,7 @@ class Indexer:
         self._positions: dict[str, Position] = {}
         self._unfinished: Batch | None = None
         self._losses = Losses()
+        self._is_published = True
 
     def step(self) -> int:
         """Index what is there now, up to one batch.
@@ -167,6 +168,7 @@ class Indexer:
         Returns:
             How many requests were indexed; 0 when idle.
         """
+        self._publish()
         batch = self._unfinished or self._tail.read(READ_BYTES)
         if batch.positions == self._positions:
             return 0
@@ -177,8 +179,10 @@ class Indexer:
         result = self._store(batch)
         self._unfinished = None
         self._positions = batch.positions
+        # Stored is stored: what comes next may fail on a full disk and must not keep this back.
+        self._stored(result.traces)
+        self._is_published = False
         now = self._clock_ns()
-        self._tail.applied(batch.positions, now / SECOND_NS)
         telemetry.INDEX_COMMIT_SECONDS.observe((now - began) / SECOND_NS)
         telemetry.INDEXED_SPANS.add(result.stored)
         telemetry.REPEATED_SPANS.add(result.repeated)
@@ -186,8 +190,14 @@ class Indexer:
         if batch.frames:
             newest = max(frame.received_ns for frame in batch.frames)
             telemetry.INDEX_LAG_SECONDS.set(max(0, now - newest) / SECOND_NS)
-        self._stored(result.traces)
+        self._publish()
         return len(batch.frames)
+
+    def _publish(self) -> None:
+        """Tell receivers how far the store is; again at the next step when the disk is full."""
+        if not self._is_published:
+            self._tail.applied(self._positions, self._clock_ns() / SECOND_NS)
+            self._is_published = True
 
     def _store(self, batch: Batch) -> AppendResult:
         """Commit a batch; when the store refuses it, find the requests it refuses."""
@@ -235,6 +245,8 @@ class Indexer:
                 ):
                     raise TransientError("the dead-letter directory is full") from error
                 result = self._writer.append([], {}, refused.counters)
+            # At once: when a later one fails, these come again as repeats that tell nothing.
+            self._stored(result.traces)
             total.add(result)
         self._writer.append([], _plain(batch.positions), {})
         return total

@@ -173,7 +173,7 @@ def test_no_route_shows_another_tenant(callers: dict[str, Caller], tmp_path: Pat
                     assert other not in text, (address, text)
                 answered[path] = answered.get(path, 0) + (NAMES[name] in text)
     # The questions were such that both saw their own names.
-    for path in ("totals", "profile", "sessions", "diff", "values", "behind"):
+    for path in ("totals", "profile", "sessions", "diff", "values"):
         assert answered[f"/api/v1/{path}"] >= 2, path
     for path in ("SelectMergeStacktraces", "LabelValues", "Series", "SelectMergeProfile"):
         assert answered[QUERY + path] == 2, path

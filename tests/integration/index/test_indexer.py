@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,8 @@ from whyflame.config import ContentConfig
 from whyflame.dialects import Reader
 from whyflame.index.dead_letters import DeadLetters
 from whyflame.index.indexer import Indexer, SpanReader
-from whyflame.journal import JournalTail, JournalWriter, Signal
+from whyflame.journal import JournalTail, JournalWriter, Signal, pending_bytes
+from whyflame.store.coverage import EVERYTHING, coverage
 from whyflame.store.duck import Store
 from whyflame.store.spans import SpanWriter
 
@@ -43,6 +45,8 @@ class Stage:
     def __init__(
         self, directory: Path, reader: Reader | None = None, max_letters: int = 10
     ) -> None:
+        self.directory = directory
+        self.queued: dict[int, Any] = {}
         self.store = Store(directory / "w.duckdb")
         self.journal = JournalWriter(directory / "journal", "r0")
         letters = DeadLetters(directory / "dead", max_files=max_letters)
@@ -51,7 +55,7 @@ class Stage:
             JournalTail(directory / "journal", {}),
             SpanReader(reader or Reader(), ContentConfig(), letters),
             SpanWriter(self.store),
-            lambda _: None,
+            self.queued.update,
             lambda: 1,
         )
 
@@ -140,3 +144,33 @@ def test_one_unstorable_request_goes_aside(stages: Any, monkeypatch: pytest.Monk
     assert stage.stored() == ["a", "c"]
     (kept,) = stage.dead.iterdir()
     assert kept.name.startswith("unstorable.traces.")
+
+
+def test_what_is_stored_is_settled_though_receivers_cannot_be_told(stages: Any) -> None:
+    """A disk that fills between commit and the note to receivers keeps no trace from settling."""
+    stage = stages()
+    stage.send("a", "b")
+    # A folder where the note is written: writing it fails, as on a full disk.
+    blocked = stage.directory / "journal" / f"applied.json.{os.getpid()}"
+    blocked.mkdir()
+    with pytest.raises(OSError, match="applied"):
+        stage.indexer.step()
+    assert len(stage.queued) == 2
+    blocked.rmdir()
+    assert stage.indexer.step() == 0
+    assert pending_bytes(stage.directory / "journal") == 0
+
+
+def test_damage_is_counted_once_in_coverage(stages: Any) -> None:
+    """What the journal had to skip is part of what the totals rest on."""
+    stage = stages()
+    stage.send("a", "b")
+    (segment,) = (stage.directory / "journal" / "r0").glob("*.wfj")
+    content = bytearray(segment.read_bytes())
+    content[50] ^= 1
+    segment.write_bytes(content)
+    stage.indexer.drain()
+    stage.send("c")
+    stage.indexer.drain()
+    assert stage.stored() == ["b", "c"]
+    assert coverage(stage.store, EVERYTHING)["counters"] == {"journal_lost": {"corrupt": 1}}
