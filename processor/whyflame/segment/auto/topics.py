@@ -17,6 +17,7 @@ MIN_STEPS = 60
 _WIDTH = 12
 _DEVIATIONS = 1.5
 _FLOOR = 0.25
+_ALIKE = 0.2  # two tasks share fewer words than that; stages of one task share more
 _ROWS = 4096
 
 
@@ -36,6 +37,8 @@ def topic_cuts(text: NDArray[np.uint64], arguments: NDArray[np.uint64]) -> list[
     for step in np.argsort(-depth, kind="stable"):
         if depth[step] <= max(limit, _FLOOR):
             break
+        if similarity[step] > _ALIKE:
+            continue
         near = any(abs(int(step) - cut) < _WIDTH // 2 for cut in cuts)
         if not near and _WIDTH // 2 < step < steps - _WIDTH // 2:
             cuts.append(int(step))
