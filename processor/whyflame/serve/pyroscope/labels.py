@@ -32,7 +32,7 @@ __all__ = [
 
 STACK_BY = "stack_by"
 TRACE_ID = "trace_id"
-TYPE_LABELS = (
+TYPE_LABELS: tuple[str, ...] = (
     "__name__",
     "__type__",
     "__unit__",
