@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from whyflame.store.span_rows import read_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from whyflame.model import Span
     from whyflame.store.duck import Store
@@ -20,6 +21,8 @@ __all__ = ["Group", "Unsettled"]
 
 # Traces that overlap through provider-SDK spans can chain without end in a busy process.
 MAX_GROUP_TRACES = 20_000
+# Traces settled together, when nothing joins more: bounds memory, shares the price of the queries.
+GROUP_TRACES = 1_000
 MAX_ROUNDS = 4
 MIRROR_SLACK_NS = 3_600_000_000_000
 
@@ -54,6 +57,8 @@ class Unsettled:
         self._gap_ns = gap_ns
         self._lock = threading.Lock()
         self._waiting: dict[int, tuple[int, int]] = {}
+        # Sessions found ready by the last look at all that waits, not taken yet.
+        self._ready: deque[list[int]] = deque()
         rows = self._cursor.execute(
             "SELECT s.trace_key, min(s.received_ns), max(s.received_ns) FROM spans s "
             "LEFT JOIN (SELECT trace_key, max(last_span_key) AS last FROM generations "
@@ -78,7 +83,7 @@ class Unsettled:
             return min((oldest for oldest, _ in self._waiting.values()), default=None)
 
     def take_ready(
-        self, now_ns: int, *, idle_ns: int, hold_ns: int, limit: int = 2000
+        self, now_ns: int, *, idle_ns: int, hold_ns: int, limit: int = GROUP_TRACES
     ) -> dict[int, tuple[int, int]]:
         """Take traces whose session has been quiet, or which waited too long.
 
@@ -86,23 +91,28 @@ class Unsettled:
             What was taken, to `add` back if settling fails. At most about `limit` traces, whole
             sessions only.
         """
-        with self._lock:
-            waiting = dict(self._waiting)
-        if not waiting:
-            return {}
+        taken = self._take(now_ns, idle_ns, hold_ns, limit)
+        if not taken:
+            with self._lock:
+                waiting = list(self._waiting)
+            # One look for many calls: it goes over everything that waits.
+            self._ready.extend(self._sessions_of(waiting) if waiting else ())
+            taken = self._take(now_ns, idle_ns, hold_ns, limit)
+        return taken
+
+    def _take(
+        self, now_ns: int, idle_ns: int, hold_ns: int, limit: int
+    ) -> dict[int, tuple[int, int]]:
+        """From what the last look found, as far as it is ready still."""
         taken: dict[int, tuple[int, int]] = {}
-        for keys in self._sessions_of(list(waiting)):
-            times = [waiting[key] for key in keys]
-            quiet = now_ns - max(newest for _, newest in times) >= idle_ns
-            held = now_ns - min(oldest for oldest, _ in times) >= hold_ns
-            if quiet or held:
-                taken.update(zip(keys, times, strict=True))
-            if len(taken) >= limit:
-                break
-        with self._lock:
-            for key, times_taken in taken.items():
-                if self._waiting.get(key) == times_taken:
-                    del self._waiting[key]
+        while self._ready and len(taken) < limit:
+            keys = self._ready.popleft()
+            with self._lock:
+                times = {key: self._waiting[key] for key in keys if key in self._waiting}
+                if times and _is_ready(times.values(), now_ns, idle_ns, hold_ns):
+                    taken.update(times)
+                    for key in times:
+                        del self._waiting[key]
         return taken
 
     def _sessions_of(self, keys: list[int]) -> Iterable[list[int]]:
@@ -133,7 +143,7 @@ class Unsettled:
             ).fetchall()
         return [row[0] for row in rows]
 
-    def groups(self, keys: list[int], limit: int = 2000) -> Iterator[Group]:
+    def groups(self, keys: list[int], limit: int = GROUP_TRACES) -> Iterator[Group]:
         """Groups that cover these traces, whole sessions each, every trace once."""
         done: set[int] = set()
         ready: list[int] = []
@@ -207,19 +217,26 @@ class Unsettled:
         ).fetchone()
         if span is None or span[0] is None:
             return set()
-        # The time range first: its zone maps leave most of a large store unread.
+        # The time range first: its zone maps leave most of a large store unread. Then only the
+        # processes that have such traces at all, which are few.
         rows = self._cursor.execute(
-            "SELECT trace_key, tenant, service, instance, min(start_ns), max(end_ns), "
-            "bool_or(hosts) FROM traces_seen WHERE end_ns >= ? AND start_ns <= ? "
-            "GROUP BY trace_key, tenant, service, instance",
+            "WITH seen AS MATERIALIZED (SELECT trace_key, tenant, service, instance, "
+            "min(start_ns) AS start_ns, max(end_ns) AS end_ns, bool_or(hosts) AS hosts "
+            "FROM traces_seen WHERE end_ns >= ? AND start_ns <= ? GROUP BY ALL) "
+            "SELECT * FROM seen WHERE EXISTS (SELECT 1 FROM seen g WHERE NOT g.hosts "
+            "AND g.tenant = seen.tenant AND g.service = seen.service "
+            "AND g.instance IS NOT DISTINCT FROM seen.instance)",
             list(span),
         ).fetchall()
-        if all(row[-1] for row in rows):
-            return set()
         mine, found = set(keys), set[int]()
         for hosts, guests in _by_process(rows):
             found |= _overlapping(hosts, guests, mine)
         return found
+
+
+def _is_ready(times: Collection[tuple[int, int]], now_ns: int, idle_ns: int, hold_ns: int) -> bool:
+    quiet = now_ns - max(newest for _, newest in times) >= idle_ns
+    return quiet or now_ns - min(oldest for oldest, _ in times) >= hold_ns
 
 
 _Timed = list[tuple[int, int, int]]
