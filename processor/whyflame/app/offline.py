@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whyflame.app.build import Pipeline, build_pipeline, now_ns
+from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
 from whyflame.app.segments import StoredSegments
 from whyflame.errors import NothingMatched
-from whyflame.index.indexer import Read
-from whyflame.journal import Signal
+from whyflame.index.indexer import READ_BYTES, Read
+from whyflame.journal import JournalReader, Signal
+from whyflame.journal.segments import list_streams
 from whyflame.segment.registry import load_segmenter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from whyflame.config import Config
+    from whyflame.journal import Frame
 
-__all__ = ["import_captures", "segment_in", "segment_now"]
+__all__ = ["import_captures", "reindex", "segment_in", "segment_now"]
 
 BATCH_SPANS = 20_000
 
@@ -59,6 +61,46 @@ def _store(pipeline: Pipeline, read: Read, done: dict[str, int]) -> None:
     pipeline.unsettled.add(result.traces)
     done["stored"] += result.stored
     done["repeated"] += result.repeated
+
+
+def reindex(data_dir: Path, config: Config) -> dict[str, int]:
+    """Read the kept journal again by today's rules and settle what they change.
+
+    Args:
+        data_dir: Of a store that is not in use. config: The whole configuration.
+
+    Returns:
+        Counts of `requests` read, spans `renewed` and spans `added` that the store did not have.
+    """
+    pipeline = build_pipeline(data_dir, config, exports=False)
+    done = {"requests": 0, "renewed": 0, "added": 0}
+    try:
+        pipeline.indexer.drain()
+        for frames in _kept_frames(data_dir / JOURNAL):
+            read = Read()
+            for frame in frames:
+                pipeline.reader.read(
+                    frame.signal, frame.payload, tenant=frame.tenant,
+                    received_ns=frame.received_ns, into=read,
+                )  # fmt: skip
+            result = pipeline.writer.renew(read.spans)
+            pipeline.unsettled.add(result.traces)
+            done["requests"] += len(frames)
+            done["renewed"] += result.superseded
+            done["added"] += result.stored - result.superseded
+        pipeline.settle_job.tick(everything=True)
+    finally:
+        pipeline.close()
+    return done
+
+
+def _kept_frames(journal_dir: Path) -> Iterator[list[Frame]]:
+    """Everything that lies in the journal, in pieces."""
+    for stream in list_streams(journal_dir):
+        reader = JournalReader(journal_dir / stream)
+        while frames := reader.read(READ_BYTES):
+            yield frames
+        reader.close()
 
 
 def segment_now(

@@ -18,10 +18,16 @@ def add_parser(subparsers: Any) -> None:
         "journal",
         help="what was received and is not indexed, or is kept",
         description="Lists the segments of the journal: requests, damage, and what waits to be "
-        "indexed. Only reads, also while a server runs. Kept segments (.wfj) can be given to "
+        "indexed. Only reads, also while a server runs, but for --reindex. Kept segments (.wfj) can be given to "
         "`whyflame import` and `whyflame send`.",
     )
     parser.add_argument("--data-dir", required=True, metavar="DIR")
+    parser.add_argument(
+        "--reindex",
+        action="store_true",
+        help="read what is kept again by today's rules, in a store that no server is using",
+    )
+    parser.add_argument("--config", metavar="F", help="configuration, for --reindex")
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.set_defaults(run=run)
 
@@ -32,10 +38,19 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         NothingMatched: The directory holds no journal.
     """
-    from whyflame.cli.target import data_dir
+    from whyflame.cli.target import data_dir, load_config
     from whyflame.errors import NothingMatched
     from whyflame.journal.inspect import inspect_journal
 
+    if args.reindex:
+        from whyflame.app.offline import reindex
+
+        done = reindex(data_dir(args), load_config(args))
+        print(
+            f"read {done['requests']:,} requests again: {done['renewed']:,} spans renewed, "
+            f"{done['added']:,} added"
+        )
+        return 0
     reports = list(inspect_journal(data_dir(args) / "journal"))
     if not reports:
         raise NothingMatched(f"no journal in {args.data_dir}")

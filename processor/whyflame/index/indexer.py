@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
@@ -36,7 +36,7 @@ __all__ = ["Indexer", "SpanReader"]
 _LOG = logging.getLogger(__name__)
 SECOND_NS = 1_000_000_000
 # Small enough to keep a batch in memory, large enough that a commit is shared by many spans.
-READ_BYTES = 8 << 20
+READ_BYTES = 16 << 20
 # Hashes remembered; a user id costs a microsecond to hash again.
 MAX_USERS = 100_000
 
@@ -159,6 +159,20 @@ class Indexer:
         self._unfinished: Batch | None = None
         self._losses = Losses()
         self._is_published = True
+        self._read_bytes = 0
+
+    @property
+    def is_behind(self) -> bool:
+        """The last batch was a large one: the next should follow at once.
+
+        After a small one it pays to wait a little, so that many tiny requests share a commit.
+        """
+        return self._read_bytes > READ_BYTES // 4
+
+    @property
+    def losses(self) -> dict[str, int]:
+        """What the journal had to skip since the start; coverage has it over all time."""
+        return asdict(self._tail.losses)
 
     def step(self) -> int:
         """Index what is there now, up to one batch.
@@ -178,6 +192,7 @@ class Indexer:
         began = self._clock_ns()
         result = self._store(batch)
         self._unfinished = None
+        self._read_bytes = sum(len(frame.payload) for frame in batch.frames)
         self._positions = batch.positions
         # Stored is stored: what comes next may fail on a full disk and must not keep this back.
         self._stored(result.traces)

@@ -77,6 +77,15 @@ class SpanWriter:
         _prune_origins(self._cursor)
         self._origins = Origins(_next_key(self._cursor, "origins", "origin"))
         self._seen_traces = self._load_seen()
+        self._renews = False
+
+    def renew(self, spans: Sequence[Span]) -> AppendResult:
+        """Store spans that were read again by better rules, in the place of what they were."""
+        self._renews = True
+        try:
+            return self.append(spans, {}, {})
+        finally:
+            self._renews = False
 
     def positions(self) -> dict[str, tuple[int, int]]:
         """Journal position by stream: (segment, byte offset) up to which all is stored."""
@@ -157,10 +166,10 @@ class SpanWriter:
     ) -> bool:
         """Whether a span that is known comes with more than it had; notes either."""
         key, had = unpack(known)
-        if had >= weight:
+        if had >= weight and not self._renews:
             result.repeated += 1
             return False
-        superseded.append((key, self._next_span, "richer"))
+        superseded.append((key, self._next_span, "renewed" if self._renews else "richer"))
         return True
 
     def _open_traces(
