@@ -1,78 +1,101 @@
-"""Time of query, fold and pprof over synthetic operations.
+"""Time and memory of one profile over synthetic operations: warm, and as a cold command.
 
-    python bench/fold/fold_bench.py 27765 1000000 10000000 [--view]
+    python bench/fold/fold_bench.py 27765 1000000 10000000
 
-Prints, for every stage, the median wall time and the least CPU time of the repetitions in
-milliseconds; on a busy machine the CPU time is the one to trust. Reads the table `settled` unless
-`--view` is given, which asks the view `operations` and so includes the join that finds the newest
-generation.
+Warm: a process that has the store open asks again and again, as the server does; folding is the
+query and the stacks, encoding is gzip-compressed pprof. Cold: `whyflame profile --data-dir`.
+Median wall time and least CPU time of the repetitions; on a busy machine the CPU time is the one
+to trust. Every figure comes from a process of its own, so that memory is that of its work alone.
 """
 
 from __future__ import annotations
 
-import itertools
+import json
+import multiprocessing
+import os
 import resource
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
-import duckdb
-from synthetic import Store
-
-from whyflame.config import Config
-from whyflame.fold import pprof
-from whyflame.fold.fold import fold_columns
-from whyflame.fold.projection import compile_query
-from whyflame.fold.views import view_projection
+from synthetic import build
 
 REPETITIONS = 7
 
 
 def main() -> None:
-    relation = "operations" if "--view" in sys.argv else "settled"
-    for size in (int(word) for word in sys.argv[1:] if word.isdigit()):
-        connection = duckdb.connect()
-        connection.execute("SET threads = 2")
-        store = Store(connection, size)
-        query = compile_query(view_projection("tokens", Config()), relation)
-        report(size, [run(connection, store, query) for _ in range(REPETITIONS)])
+    print("| operations | stacks | fold | encode | all | CPU | memory | cold | CPU | memory |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for size in (int(word) for word in sys.argv[1:]):
+        with tempfile.TemporaryDirectory() as folder:
+            in_child(build, Path(folder), size)
+            warm = in_child(measure_warm, Path(folder))
+            cold = [measure_cold(Path(folder)) for _ in range(5)]
+        wall = {
+            name: statistics.median(run[name] for run in warm["runs"]) for name in warm["runs"][0]
+        }
+        print(
+            f"| {size:,} | {warm['stacks']:,} | {wall['fold']:.0f} ms | {wall['encode']:.0f} ms "
+            f"| {wall['all']:.0f} ms | {min(run['cpu'] for run in warm['runs']):.0f} ms "
+            f"| {warm['mib']} MiB | {statistics.median(run['wall'] for run in cold):.0f} ms "
+            f"| {min(run['cpu'] for run in cold):.0f} ms | {max(run['mib'] for run in cold)} MiB |",
+            flush=True,
+        )
 
 
-def run(connection, store, query) -> dict[str, tuple[float, float]]:
-    """(wall, CPU) seconds of every stage, and of all together."""
-    marks = [(time.perf_counter(), time.process_time())]
-    names = []
-
-    def mark(name: str) -> None:
-        names.append(name)
-        marks.append((time.perf_counter(), time.process_time()))
-
-    columns = list(connection.execute(query.sql, query.params).fetchnumpy().values())
-    mark("query")
-    profile = fold_columns(query, columns, store)
-    mark("fold")
-    message = pprof.encode_message(profile)
-    mark("encode")
-    packed = pprof.gzip_bytes(message, 1)
-    mark("gzip")
-    spans = itertools.pairwise(marks)
-    times = {
-        name: (after[0] - before[0], after[1] - before[1])
-        for name, (before, after) in zip(names, spans, strict=True)
-    }
-    times["all"] = (marks[-1][0] - marks[0][0], marks[-1][1] - marks[0][1])
-    run.sizes = f"{len(profile):,} stacks, {len(message):,} bytes, {len(packed):,} packed"
-    return times
+def in_child(function, *arguments):
+    """What a function returns in a fresh process."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(function, arguments)
 
 
-def report(size: int, runs: list[dict[str, tuple[float, float]]]) -> None:
-    parts = []
-    for name in runs[0]:
-        wall = statistics.median(row[name][0] for row in runs) * 1000
-        cpu = min(row[name][1] for row in runs) * 1000
-        parts.append(f"{name} {wall:.1f} (CPU {cpu:.1f})")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(f"{size:,} operations: {', '.join(parts)} ms; {run.sizes}; peak RSS {peak} MiB")
+def measure_warm(folder: Path) -> dict:
+    """Times in milliseconds of repeated questions, and the process's peak memory."""
+    from whyflame.app.opening import DATABASE
+    from whyflame.config import Config
+    from whyflame.fold.encode import encode_by_name
+    from whyflame.fold.views import view_projection
+    from whyflame.store.ask import fold_projection
+    from whyflame.store.duck import Store
+
+    store = Store(folder / DATABASE)
+    projection = view_projection("tokens", Config())
+    runs, stacks = [], 0
+    for _ in range(REPETITIONS):
+        began, cpu = time.perf_counter(), time.process_time()
+        profile = fold_projection(store, projection)
+        folded = time.perf_counter()
+        encode_by_name(profile, "pprof")
+        done = time.perf_counter()
+        times = {"fold": folded - began, "encode": done - folded, "all": done - began}
+        times["cpu"] = time.process_time() - cpu
+        runs.append({name: seconds * 1000 for name, seconds in times.items()})
+        stacks = len(profile)
+    store.close()
+    return {"runs": runs, "stacks": stacks, "mib": mib(resource.getrusage(resource.RUSAGE_SELF))}
 
 
-main()
+def measure_cold(folder: Path) -> dict:
+    """The whole command, interpreter and imports included."""
+    command = [sys.executable, "-m", "whyflame", "profile", "--view", "tokens"]
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [*command, "--data-dir", str(folder), "-o", str(folder / "p.pb.gz")],
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, json.dumps(command)
+    cpu = usage.ru_utime + usage.ru_stime
+    return {"wall": (time.perf_counter() - began) * 1000, "cpu": cpu * 1000, "mib": mib(usage)}
+
+
+def mib(usage: resource.struct_rusage) -> int:
+    return usage.ru_maxrss // 1024
+
+
+if __name__ == "__main__":
+    main()

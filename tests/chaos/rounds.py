@@ -23,8 +23,8 @@ from tests.collector import free_port
 from tests.runs import CALLS, run_request
 from tests.serving import Serving, wait_until
 
-from whyflame.app import open_store
 from whyflame.app.build import build_pipeline
+from whyflame.app.opening import open_store
 from whyflame.config import Config
 from whyflame.journal import JournalWriter, Signal
 from whyflame.store.coverage import coverage

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from whyflame.app.opening import open_store
 from whyflame.app.segments import StoredSegments
-from whyflame.config import default_memory_limit
 from whyflame.dialects import Reader, dialect_settings
 from whyflame.export import ExportJob, Forwarding, build_exporters, build_forwarders
 from whyflame.index.dead_letters import DeadLetters
@@ -17,7 +17,6 @@ from whyflame.segment.registry import load_segmenter
 from whyflame.settle.job import SettleJob
 from whyflame.settle.settings import settle_settings
 from whyflame.settle.settle import settle
-from whyflame.store.duck import Store
 from whyflame.store.retention import Retention
 from whyflame.store.settled import SettledWriter
 from whyflame.store.spans import SpanWriter
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
     from whyflame.journal import Signal
     from whyflame.model import Operation, Span
     from whyflame.settle.job import Settle
+    from whyflame.store.duck import Store
 
-__all__ = ["FORWARD", "JOURNAL", "Pipeline", "build_pipeline", "now_ns", "open_store"]
+__all__ = ["FORWARD", "JOURNAL", "Pipeline", "build_pipeline", "now_ns"]
 
 SECOND_NS = 1_000_000_000
-DATABASE = "whyflame.duckdb"
 JOURNAL = "journal"
 DEAD_LETTERS = "dead-letters"
 FORWARD = "forward"
@@ -45,19 +44,6 @@ FORWARD = "forward"
 def now_ns() -> int:
     """The one wall clock that is handed to every stage."""
     return time.time_ns()
-
-
-def open_store(data_dir: Path, config: Config) -> Store:
-    """Open the store of a data directory, making it when new.
-
-    Raises:
-        StoreError: A server holds it, or a newer version wrote it.
-    """
-    return Store(
-        data_dir / DATABASE,
-        memory_limit=config.store.memory_limit or default_memory_limit(),
-        threads=config.store.threads,
-    )
 
 
 @dataclass(slots=True)

@@ -15,7 +15,8 @@ import secrets
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from whyflame.app.build import DATABASE, DEAD_LETTERS, FORWARD, JOURNAL, build_pipeline, now_ns
+from whyflame.app.build import DEAD_LETTERS, FORWARD, JOURNAL, build_pipeline, now_ns
+from whyflame.app.opening import DATABASE
 from whyflame.config import default_memory_limit
 from whyflame.errors import NothingMatched, UsageError, WhyflameError
 from whyflame.index.dead_letters import DeadLetters

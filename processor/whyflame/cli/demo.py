@@ -38,7 +38,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Start, feed, print, and go on serving."""
-    from whyflame.app import build_supervisor
+    from whyflame.app.run import build_supervisor
     from whyflame.config import Config
     from whyflame.logs import set_up_logs
 

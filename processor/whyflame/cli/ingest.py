@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
 
     captures = read_captures([Path(path) for path in args.paths])
     if args.data_dir:
-        from whyflame.app import import_captures
+        from whyflame.app.offline import import_captures
 
         done = import_captures(Path(args.data_dir).expanduser(), load_config(args), captures, args.tenant)
         print(

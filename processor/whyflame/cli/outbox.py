@@ -83,7 +83,7 @@ def _outbox(args: argparse.Namespace) -> Iterator[_StoredOutbox | RemoteQuestion
     if not args.data_dir:
         yield remote(args)
         return
-    from whyflame.app import open_store
+    from whyflame.app.opening import open_store
 
     store = open_store(data_dir(args), load_config(args))
     try:

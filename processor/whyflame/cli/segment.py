@@ -24,7 +24,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do it in the store or ask the server."""
     if args.data_dir:
-        from whyflame.app import segment_now
+        from whyflame.app.offline import segment_now
 
         done = segment_now(data_dir(args), load_config(args), args.session, args.segmenter, args.tenant)
     else:

@@ -60,7 +60,7 @@ def with_addresses(config: Config, args: argparse.Namespace) -> Config:
 
 def run(args: argparse.Namespace) -> int:
     """Start everything and watch it."""
-    from whyflame.app import build_supervisor
+    from whyflame.app.run import build_supervisor
     from whyflame.config import cautions
     from whyflame.logs import set_up_logs
 

@@ -67,7 +67,7 @@ def questions(args: argparse.Namespace) -> Iterator[Questions]:
     if args.data_dir and args.url:
         raise UsageError("give --data-dir or --url, not both")
     if args.data_dir:
-        from whyflame.app import open_store
+        from whyflame.app.opening import open_store
         from whyflame.serve.store_questions import StoreQuestions
 
         config = load_config(args)

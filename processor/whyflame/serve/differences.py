@@ -5,10 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from whyflame.fold import compact, diff
-from whyflame.fold.compare import format_table
-from whyflame.fold.pair import pair_profiles
-
 if TYPE_CHECKING:
     from whyflame.fold.compare import Comparison
     from whyflame.fold.profile import Profile
@@ -33,6 +29,11 @@ def encode_diff(encoding: str, base: Profile, target: Profile, compared: Compari
 
     In a pprof file the base is scaled to as many units as the target has, so that the two compare.
     """
+    # They need numpy, which a cold question about one profile must not pay for.
+    from whyflame.fold import compact, diff
+    from whyflame.fold.compare import format_table
+    from whyflame.fold.pair import pair_profiles
+
     if encoding == "table":
         return format_table(compared).encode()
     if encoding == "json":

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import NothingMatched
-from whyflame.fold.compare import compare
 from whyflame.fold.encode import encode_by_name
 from whyflame.fold.names import check_field, unknown_name
 from whyflame.fold.palette import colour_of
@@ -106,6 +105,8 @@ class StoreQuestions:
             NothingMatched: One side is empty.
             UsageError: Unknown format, or nothing can be paired.
         """
+        from whyflame.fold.compare import compare
+
         if encoding not in DIFF_ENCODINGS:
             raise unknown_name("format", encoding, DIFF_ENCODINGS)
         unit = UNITS[request.unit]

@@ -14,7 +14,8 @@ from tests import corpus
 from tests.doubles.pyroscope import Double, Flavour, Limits
 from tests.integration.export.world import SECOND, Clock
 
-from whyflame.app import import_captures, open_store
+from whyflame.app.offline import import_captures
+from whyflame.app.opening import open_store
 from whyflame.config import Config
 from whyflame.export import ExportJob, build_exporter
 from whyflame.export.fake import InlineExecutor

@@ -11,7 +11,7 @@ from tests.doubles.pyroscope import Double, Fault
 from tests.integration.export.world import World, make_job
 from tests.serving import Serving, wait_until
 
-from whyflame.app.build import DATABASE
+from whyflame.app.opening import DATABASE
 from whyflame.cli import main
 from whyflame.errors import PermanentError, UsageError
 from whyflame.export.fake import MemoryExporter

@@ -32,3 +32,20 @@ def test_small_profiles_are_written_without_numpy() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+NEEDED = """
+import sys
+import whyflame.app.opening
+import whyflame.serve.store_questions
+print(sorted({"numpy", "grpc", "starlette", "whyflame.segment", "whyflame.dialects"} & set(sys.modules)))
+"""
+
+
+def test_a_question_to_a_store_imports_no_server() -> None:
+    """`whyflame profile --data-dir` needs DuckDB and the fold alone."""
+    done = subprocess.run(
+        [sys.executable, "-c", NEEDED], capture_output=True, text=True, check=False, timeout=50
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
