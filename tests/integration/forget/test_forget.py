@@ -126,7 +126,10 @@ def data_dir(tmp_path: Path) -> Path:
         directory,
         {
             "content": {"mode": "excerpt"}, "journal": {"retention": "1h"},
-            "exporters": {"out": {"type": "files", "directory": str(tmp_path / "out")}},
+            "exporters": {
+                "out": {"type": "files", "directory": str(tmp_path / "out")},
+                "peer": {"type": "forward", "url": "http://127.0.0.1:9"},
+            },
         },
     )  # fmt: skip
     return directory
@@ -155,7 +158,8 @@ def test_no_byte_is_left(data_dir: Path, what: str, capsys: pytest.CaptureFixtur
     capsys.readouterr()
     assert command(data_dir, "forget", f"--{what}", GONE[what], "--format", "json") == 0
     done = json.loads(capsys.readouterr().out)
-    assert (done["traces"], done["spans"], done["requests"], done["dead_letters"]) == (2, 6, 2, 1)
+    # Two requests in the journal, and the same two in the spool for the peer.
+    assert (done["traces"], done["spans"], done["requests"], done["dead_letters"]) == (2, 6, 4, 1)
     assert found_in(data_dir, GONE) == set()
     rows = totals(data_dir, capsys, "session,agent")
     assert [(row["session"], row["agent"], row["llm_calls"]) for row in rows] == [
