@@ -18,6 +18,7 @@ from train import LABELS, Design, build_design, fit_head
 
 from whyflame.config import SegmentConfig
 from whyflame.segment.auto.segmenter import AutoSegmenter
+from whyflame.segment.recurrence import actions_of, cut, fit
 from whyflame.segment.scoring import Tally, bootstrap, summarize, tally
 from whyflame.segment.trajectories import lane_of, read_trajectories
 
@@ -119,6 +120,7 @@ def main() -> None:
             show(
                 f"{source} marks, innermost{tag}", folds.tallies(source, "inner", None, blank=blank)
             )
+    baselines(rows, show)
     if options.quick:
         return
     text = build_design([row.lane for row in rows])
@@ -132,6 +134,23 @@ def main() -> None:
         "claude_code_todo left out, silver",
         others.tallies("claude_code_todo", "silver", None, blank=False),
     )
+
+
+def baselines(rows: list[Row], show: Any) -> None:
+    """One segment, and the paper's method with reference counts of the other folds."""
+    for source, key in (("claude_code_todo", "silver"), *((source, "outer") for source in MARKED)):
+        picked = [row for row in rows if row.source == source and getattr(row, key) is not None]
+        show(f"{source} {key}: one segment",
+             [tally([0] * len(row.lane.steps), getattr(row, key)) for row in picked])  # fmt: skip
+        tallies = []
+        for fold in range(FOLDS):
+            model = fit([actions_of(row.lane) for row in picked if row.fold != fold])
+            tallies += [
+                tally(cut(model, actions_of(row.lane)), getattr(row, key))
+                for row in picked
+                if row.fold == fold and model is not None
+            ]
+        show(f"{source} {key}: recurrence", tallies)
 
 
 def unseen(bench: Path, segmenter: AutoSegmenter, show: Any) -> None:

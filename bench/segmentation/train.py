@@ -28,11 +28,11 @@ from whyflame.segment.auto.weights import Head, Logistic
 
 STRENGTH = 0.08  # inverse of the L2 penalty
 TREES = {
-    "max_iter": 90,
+    "max_iter": 120,
     "learning_rate": 0.08,
-    "max_leaf_nodes": 12,
+    "max_leaf_nodes": 8,
     "l2_regularization": 5.0,
-    "min_samples_leaf": 30,
+    "min_samples_leaf": 20,
     "max_features": 0.3,
     "max_bins": 31,
     "early_stopping": False,

@@ -16,12 +16,15 @@ __all__ = ["count", "drop_common", "newness", "overlap", "unpack", "windows"]
 
 _COMMON = 0.35
 _MIN_STEPS = 6
+_LOW = np.uint32(0x00FF00FF)
+_BYTE = 255
 
 
 def count(bags: Bags) -> Floats:
     """How many bits are set."""
-    counts: Floats = np.bitwise_count(bags).sum(axis=1, dtype=np.float32)
-    return counts
+    four = np.ascontiguousarray(np.bitwise_count(bags)).view(np.uint32).ravel()
+    pairs = (four & _LOW) + ((four >> 8) & _LOW)  # the sum of four bytes, without a slow reduce
+    return np.asarray((pairs + (pairs >> 16)) & np.uint32(0xFFFF), np.float32)
 
 
 def overlap(one: Bags, two: Bags) -> Floats:
@@ -48,7 +51,9 @@ def drop_common(bags: Bags, starts: NDArray[np.int64], lane: NDArray[np.int64]) 
         return bags
     bits = unpack(bags)
     shares = np.zeros((len(steps), bits.shape[1]), np.int32)
-    shares[filled] = np.add.reduceat(bits, starts[filled], axis=0, dtype=np.int32)
+    small = steps.max() <= _BYTE  # then sums fit the bytes, and adding is five times as fast
+    dtype = np.uint8 if small else np.int32
+    shares[filled] = np.add.reduceat(bits, starts[filled], axis=0, dtype=dtype)
     common = (shares > _COMMON * steps[:, None]) & (steps[:, None] >= _MIN_STEPS)
     mask = np.packbits(common, axis=1).view("<u8").reshape(len(steps), -1)
     kept: Bags = bags & ~mask[lane].astype(np.uint64)

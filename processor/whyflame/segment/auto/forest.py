@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_LEAVES", "Forest", "Tree"]
 
-MAX_LEAVES = 16
+MAX_LEAVES = 8  # so that a set of leaves is one byte
 _ALL = (1 << MAX_LEAVES) - 1
 
 
@@ -47,18 +47,20 @@ class Forest:
         rows = columns.shape[1]
         total = np.full(rows, self.bias, np.float32)
         lowest = _lowest_bits()
-        holds: dict[tuple[int, float], NDArray[np.uint16]] = {}
-        left, kept = np.empty(rows, np.uint16), np.empty(rows, np.uint16)
+        holds: dict[tuple[int, float], NDArray[np.uint8]] = {}
+        left, kept = np.empty(rows, np.uint8), np.empty(rows, np.uint8)
         for tree in self.trees:
             left.fill(_ALL)
             for column, threshold, bits in tree.tests:
                 key = (column, threshold)
                 mask = holds.get(key)
                 if mask is None:  # all ones where the test holds
-                    mask = holds[key] = (columns[column] <= threshold) * np.uint16(_ALL)
-                np.bitwise_or(mask, np.uint16(_ALL ^ bits), out=kept)
+                    mask = holds[key] = (columns[column] <= threshold) * np.uint8(_ALL)
+                np.bitwise_or(mask, np.uint8(_ALL ^ bits), out=kept)
                 np.bitwise_and(left, kept, out=left)
-            total += tree.leaves[lowest[left]]
+            leaves = np.zeros(MAX_LEAVES, np.float32)
+            leaves[: len(tree.leaves)] = tree.leaves
+            total += leaves[lowest][left]
         return total
 
     def to_json(self) -> dict[str, Any]:
@@ -94,7 +96,7 @@ class Forest:
 
 @cache
 def _lowest_bits() -> NDArray[np.uint8]:
-    """Position of the lowest set bit of every 16-bit number."""
+    """Leaf that each set of leaves stands for: its lowest bit."""
     numbers = np.arange(1 << MAX_LEAVES, dtype=np.int64)
     positions = np.zeros(1 << MAX_LEAVES, np.uint8)
     positions[1:] = np.log2(numbers[1:] & -numbers[1:]).astype(np.uint8)

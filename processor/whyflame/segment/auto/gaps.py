@@ -191,15 +191,15 @@ def _returns(bags: NDArray[np.uint64], table: StepTable) -> Floats:
     rows = len(bags)
     index = np.arange(rows)
     columns: list[Floats | Bools] = []
-    for key in (table.agent, table.tool):
-        last = _last_same(key, table)
+    same_agent = _last_same(table.agent, table)
+    for last in (same_agent, _last_same(table.tool, table)):
         seen, at = last >= 0, np.maximum(last, 0)
         columns += [seen, seen * overlap(bags, bags[at]),
                     np.log1p(np.where(seen, index - last, 0)).astype(np.float32)]  # fmt: skip
-    last = _last_same(table.agent, table)
     after = _neighbour(table, 1)
-    follows = (last[after] >= 0) & (after > index)
-    columns.append(follows * overlap(bags[after], bags[np.maximum(last[after], 0)]))
+    last = same_agent[after]
+    follows = (last >= 0) & (after > index)
+    columns.append(follows * overlap(bags[after], bags[np.maximum(last, 0)]))
     return np.column_stack(columns).astype(np.float32)
 
 
