@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from whyflame.config import Config
-    from whyflame.index.indexer import Indexer
     from whyflame.export import ExportJob
+    from whyflame.index.indexer import Indexer
 
 __all__ = ["run_store_process"]
 

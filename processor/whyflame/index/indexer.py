@@ -157,6 +157,7 @@ class Indexer:
         self._clock_ns = clock_ns
         self._positions: dict[str, Position] = {}
         self._unfinished: Batch | None = None
+        self._is_handed_on = False
         self._losses = Losses()
         self._is_published = True
         self._read_bytes = 0
@@ -187,11 +188,12 @@ class Indexer:
         if batch.positions == self._positions:
             return 0
         self._unfinished = batch
-        if self._hand_on is not None:
+        if self._hand_on is not None and not self._is_handed_on:
             self._hand_on(batch.frames)
+            self._is_handed_on = True
         began = self._clock_ns()
         result = self._store(batch)
-        self._unfinished = None
+        self._unfinished, self._is_handed_on = None, False
         self._read_bytes = sum(len(frame.payload) for frame in batch.frames)
         self._positions = batch.positions
         # Stored is stored: what comes next may fail on a full disk and must not keep this back.
