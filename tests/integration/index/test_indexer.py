@@ -10,6 +10,7 @@ from tests.otlp import Row, traces
 
 from whyflame.config import ContentConfig
 from whyflame.dialects import Reader
+from whyflame.errors import TransientError
 from whyflame.index.dead_letters import DeadLetters
 from whyflame.index.indexer import Indexer, SpanReader
 from whyflame.journal import JournalTail, JournalWriter, Signal, pending_bytes
@@ -47,6 +48,7 @@ class Stage:
     ) -> None:
         self.directory = directory
         self.queued: dict[int, Any] = {}
+        self.handed_on: list[bytes] = []
         self.store = Store(directory / "w.duckdb")
         self.journal = JournalWriter(directory / "journal", "r0")
         letters = DeadLetters(directory / "dead", max_files=max_letters)
@@ -57,6 +59,7 @@ class Stage:
             SpanWriter(self.store),
             self.queued.update,
             lambda: 1,
+            lambda frames: self.handed_on.extend(frame.payload for frame in frames),
         )
 
     def send(self, *names: str) -> None:
@@ -174,3 +177,27 @@ def test_damage_is_counted_once_in_coverage(stages: Any) -> None:
     stage.indexer.drain()
     assert stage.stored() == ["b", "c"]
     assert coverage(stage.store, EVERYTHING)["counters"] == {"journal_lost": {"corrupt": 1}}
+
+
+def test_requests_are_handed_on_once_however_often_storing_fails(
+    stages: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To forwarders, before the store has them: an error of the store must not repeat it."""
+    stage = stages()
+    stage.send("a", "b")
+    append, failures = SpanWriter.append, iter([True, True, True])
+
+    def full(self: SpanWriter, *args: Any) -> Any:
+        if next(failures, False):
+            raise TransientError("the disk is full")
+        return append(self, *args)
+
+    monkeypatch.setattr(SpanWriter, "append", full)
+    for _ in range(3):
+        with pytest.raises(TransientError):
+            stage.indexer.step()
+    stage.indexer.drain()
+    stage.send("c")
+    stage.indexer.drain()
+    assert len(stage.handed_on) == 3
+    assert stage.stored() == ["a", "b", "c"]
