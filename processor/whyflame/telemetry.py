@@ -274,6 +274,12 @@ FORWARD_REQUESTS = _counter(
     "signal",
     "outcome",
 )
+FORWARD_PAUSED = _gauge(
+    "forward_paused",
+    "1 while a signal waits for a person (401, 403, 404, unknown service).",
+    "exporter",
+    "signal",
+)
 FORWARD_WAITING_BYTES = _gauge(
     "forward_waiting_bytes", "Requests in the spool, not passed on yet.", "exporter", "signal"
 )

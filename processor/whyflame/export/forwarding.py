@@ -167,7 +167,7 @@ class _Lane:
         if self._paused:
             LOG.warning("forwarder %s goes on", self._bound.name)
             self._paused = False
-            telemetry.EXPORT_PAUSED.set(0, self._bound.name)
+            telemetry.FORWARD_PAUSED.set(0, self._bound.name, self._signal.label)
         self._count("sent")
 
     def _bury(self, item: _Item, reason: str) -> None:
@@ -180,7 +180,7 @@ class _Lane:
         if not self._paused:
             LOG.error("forwarder %s pauses (%s): %s", self._bound.name, error.reason, error)
         self._paused = True
-        telemetry.EXPORT_PAUSED.set(1, self._bound.name)
+        telemetry.FORWARD_PAUSED.set(1, self._bound.name, self._signal.label)
         self._resume_ns = self._clock_ns() + _PAUSE_NS
 
     def _hold(self, error: RateLimitedError) -> None:
