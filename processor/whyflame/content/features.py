@@ -17,7 +17,7 @@ from zlib import crc32
 
 from whyflame.content.activity import CODES, activity_of_command, activity_of_tool
 from whyflame.content.redact import redact
-from whyflame.content.words import BAG_BITS, bag_of, clause_words, lead_of, plain_words
+from whyflame.content.words import BAG_BITS, bag_of, clause_words, known_words, lead_of, plain_words
 
 if TYPE_CHECKING:
     from whyflame.model import Content, Span
@@ -177,20 +177,22 @@ def decode_words(
 def _read_text(text: str) -> tuple[int, int, str]:
     """Bag with cues, lead class and kept words of something said."""
     tokens = text.split()
+    bag = bag_of(tokens)
     said = clause_words(text, tokens, _SAID)
-    return bag_of(tokens), lead_of(said), _ITEM.join(said)
+    return bag, lead_of(said), _ITEM.join(said)
 
 
 @lru_cache(maxsize=2048)
 def _read_prompt(text: str) -> tuple[int, int, str]:
     """Like `_read_text` for a prompt; cached because every call of a turn repeats it."""
     tokens = text.split()
+    bag = bag_of(tokens)
     asked = _prompt_words(tokens) if text.isascii() else clause_words(text, tokens, _ASKED)
-    return bag_of(tokens), lead_of(asked), _ITEM.join(asked)
+    return bag, lead_of(asked), _ITEM.join(asked)
 
 
 def _prompt_words(tokens: list[str]) -> list[str]:
-    words = plain_words(tokens[:64], _ASKED + 6)
+    words = known_words(tokens[:64], _ASKED + 6)
     lead = next((i for i, word in enumerate(words[:7]) if lead_of([word])), 6)
     if lead == 6 and not lead_of(words):  # noqa: PLR2004 - six words may stand before the verb
         lead = 0

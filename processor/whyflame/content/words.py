@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import reduce
+from functools import lru_cache, reduce
+from itertools import repeat
 from operator import or_
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from whyflame.content.languages import translate_cjk
@@ -19,11 +20,9 @@ from whyflame.content.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-__all__ = ["BAG_BITS", "bag_of", "clause_words", "lead_of", "plain_words"]
-
-_Known = TypeVar("_Known")
+__all__ = ["BAG_BITS", "bag_of", "clause_words", "known_words", "lead_of", "plain_words"]
 
 BAG_BITS = 256
 _WORD = re.compile(r"[a-z]{3,}")
@@ -45,34 +44,28 @@ _INTRODUCES = frozenset(["i'm", "i’m"])
 _INTRODUCTIONS = frozenset([("name", "is"), ("i", "am"), ("ich", "bin"), ("bin", "ich")])
 
 
-class _Memo(dict[str, _Known]):
-    """What is known of a token, worked out when first asked for; emptied when full.
+class _Bits(dict[str, int]):
+    """Token -> the bag bits and cue bits of its words; `_SIMPLE` learns the token with it.
 
-    Long tokens and those with digits (ids, numbers) hardly ever come again and are not kept.
+    Tokens that are long or hold digits (ids, numbers) hardly ever come again and are not kept.
     """
 
-    def __init__(self, work_out: Callable[[str], _Known]) -> None:
-        self._work_out = work_out
-
-    def __missing__(self, token: str) -> _Known:
-        known = self._work_out(token)
+    def __missing__(self, token: str) -> int:
+        bits = 0
+        for word in _WORD.findall(token.lower()):
+            if word not in STOP_WORDS:
+                bits |= 1 << (crc32(word.encode()) & (BAG_BITS - 1))
+            bits |= _CUE_BITS.get(word, 0) << BAG_BITS
         if len(token) <= _MEMO_CHARS and _DIGIT.search(token) is None:
-            if len(self) >= _MEMO_LIMIT:
-                self.clear()
-            self[token] = known
-        return known
+            self[token] = bits
+            _SIMPLE[token] = _find_simple(token)
+        return bits
 
 
-def _find_bits(token: str) -> int:
-    bits = 0
-    for word in _WORD.findall(token.lower()):
-        if word not in STOP_WORDS:
-            bits |= 1 << (crc32(word.encode()) & (BAG_BITS - 1))
-        bits |= _CUE_BITS.get(word, 0) << BAG_BITS
-    return bits
-
-
-_bits_of = _Memo(_find_bits).__getitem__
+_bits = _Bits()
+_bits_of = _bits.__getitem__
+# Token -> its word, "" when it is not kept; None when names of people have to be looked for.
+_SIMPLE: dict[str, str | None] = {}
 
 
 def bag_of(tokens: Iterable[str]) -> int:
@@ -82,6 +75,9 @@ def bag_of(tokens: Iterable[str]) -> int:
         tokens: A text split by white space, which no word spans: tokens repeat, so each is looked
             up whole, for a fifth of what finding its words takes.
     """
+    if len(_bits) > _MEMO_LIMIT:
+        _bits.clear()
+        _SIMPLE.clear()
     return reduce(or_, map(_bits_of, tokens), 0)
 
 
@@ -93,34 +89,35 @@ def lead_of(words: list[str]) -> int:
     return 0
 
 
-def _find_opener(token: str) -> int:
-    """How many tokens on the clause begins that the token opens; 0 when it opens none."""
-    return CLAUSE_OPENERS.get(token.lower(), 0)
-
-
-_opener_of = _Memo(_find_opener).__getitem__
+_OPENERS = {
+    spelled: skip
+    for word, skip in CLAUSE_OPENERS.items()
+    for spelled in (word, word.capitalize(), word.upper())
+}
 
 
 def clause_words(text: str, tokens: list[str], limit: int) -> list[str]:
     """Plain words of the clause that says what comes next, else of the beginning.
 
     Args:
-        text: Looked at for Chinese. tokens: The same, split by white space.
+        text: Looked at for Chinese.
+        tokens: The same, split by white space, after `bag_of` has seen them.
         limit: Most words.
     """
     if not text.isascii() and (translated := translate_cjk(text, limit)):
         return translated
     tokens = tokens[:40]
     begin = 0
-    if any(skips := list(map(_opener_of, tokens[:32]))):
+    if any(skips := list(map(_OPENERS.get, tokens[:32]))):
         begin = next(position + skip for position, skip in enumerate(skips) if skip)
-    return plain_words(tokens[begin : begin + 16], limit) or plain_words(tokens[:16], limit)
+    return known_words(tokens[begin : begin + 16], limit) or known_words(tokens[:16], limit)
 
 
 _Look = tuple[str, bool, bool, bool, bool, bool]
 """Lower-case word or "", capital, title, names or introduces a person, to be kept, ends a sentence."""
 
 
+@lru_cache(maxsize=_MEMO_LIMIT)
 def _look_at(token: str) -> _Look | None:
     ends = token[-1:] in ".:!?"
     word = token.strip(_EDGES)
@@ -141,32 +138,28 @@ def _look_at(token: str) -> _Look | None:
     )
 
 
-_look_of = _Memo(_look_at).__getitem__
 _SILENT: _Look = ("", False, False, False, False, False)
 
 
 def _find_simple(token: str) -> str | None:
-    """The token's word, "" when it is not kept; None when names of people have to be looked for."""
-    if _DIGIT.search(token):
-        return ""
-    lower, capital, _, named, keeps, _ = _look_of(token) or _SILENT
+    lower, capital, _, named, keeps, _ = _look_at(token) or _SILENT
     if lower and (capital or named):
         return None
     return lower if keeps else ""
 
 
-_simple_of = _Memo(_find_simple).__getitem__
+def known_words(tokens: list[str], limit: int) -> list[str]:
+    """`plain_words` of tokens that `bag_of` has seen: those it did not keep are none.
 
-
-def _simple_words(tokens: list[str]) -> list[str] | None:
-    """All plain words where none has a capital but the first; None otherwise."""
-    words = list(map(_simple_of, tokens))
+    Where no word but the first has a capital, nothing can be part of a name by its neighbours.
+    """
+    words = list(map(_SIMPLE.get, tokens, repeat("")))
     if words and words[0] is None:
-        lower, _, _, named, keeps, _ = _look_of(tokens[0]) or _SILENT
+        lower, _, _, named, keeps, _ = _look_at(tokens[0]) or _SILENT
         words[0] = None if named else lower if keeps else ""
     if None in words:
-        return None
-    return list(dict.fromkeys(filter(None, words)))
+        return plain_words(tokens, limit)
+    return list(dict.fromkeys(filter(None, words)))[:limit]
 
 
 def plain_words(tokens: list[str], limit: int) -> list[str]:
@@ -175,13 +168,11 @@ def plain_words(tokens: list[str], limit: int) -> list[str]:
     A token that is part of a path, address, key or identifier is not plain, so none of its pieces
     is kept either.
     """
-    if (simple := _simple_words(tokens)) is not None:
-        return simple[:limit]
     kept: list[str] = []
     begins = True  # the next word begins a sentence, where a capital says nothing
     person = False  # the next capital word belongs to a name
     capital_before, lower_before = False, ""
-    for look in map(_look_of, tokens):
+    for look in map(_look_at, tokens):
         if look is None:
             begins, person, capital_before, lower_before = False, False, False, ""
             continue
