@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whyflame.dialects.dialect import Dialect
+from whyflame.dialects.evaluation import EVALUATION
 from whyflame.model import Kind
 
 if TYPE_CHECKING:
@@ -74,7 +75,12 @@ _FIELDS = {
     "call_id": ("gen_ai.tool.call.id", "gen_ai.tool.call_id"),
     "response_id": ("gen_ai.response.id",),
     "error_type": ("error.type",),
-    "outcome": ("whyflame.outcome", "gen_ai.evaluation.score.label", "outcome"),
+    "outcome": (
+        "whyflame.outcome",
+        "gen_ai.evaluation.score.label",
+        "outcome",
+        "gen_ai.evaluation.score.value",
+    ),
     "skill": ("gen_ai.skill.name", "skill.name", "skill_name"),
     "resends": ("http.request.resend_count",),
     "answered": (
@@ -170,7 +176,7 @@ GENAI = Dialect(
     fields=_FIELDS,
     usage=_USAGE,
     content=_CONTENT,
-    events={"gen_ai.client.inference.operation.details": Kind.LLM},
+    events={"gen_ai.client.inference.operation.details": Kind.LLM, EVALUATION: Kind.OTHER},
     finish=_finish,
 )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from whyflame.dialects.compile import Plan, compile_plan
 from whyflame.dialects.content import fill_content
+from whyflame.dialects.evaluation import read_outcome
 from whyflame.dialects.indexed import IndexedKeys, plan_messages
 from whyflame.dialects.names import normal_model, normal_provider
 from whyflame.dialects.registry import Registry
@@ -107,8 +108,8 @@ class Interpreter:
         if plan.usage or plan.read_usage:
             _read_usage(span, reading, plan)
         _settle_names(span, origin)
-        if self.settings.outcome_keys:
-            span.outcome = reading.text(*self.settings.outcome_keys) or span.outcome
+        if self.settings.outcome_keys or span.outcome is not None or reading.events:
+            span.outcome = read_outcome(reading, span.outcome, self.settings.outcome_keys)
         if self.settings.span_fields or origin.promoted:
             span.extra.update(origin.promoted)
             span.extra.update(promote(attributes, self.settings.span_fields))

@@ -79,7 +79,7 @@ def _read_record(
     if is_too_many:
         span.dubious += ("too_many_attributes",)
     interpreter.interpret_event(span, reading, origin, found)
-    if span.kind is Kind.OTHER:
+    if span.kind is Kind.OTHER and span.outcome is None:
         return None
     _identify(span, record, origin)
     return span
