@@ -35,7 +35,9 @@ def run(args: argparse.Namespace) -> int:
     if args.data_dir:
         from whyflame.app.offline import import_captures
 
-        done = import_captures(Path(args.data_dir).expanduser(), load_config(args), captures, args.tenant)
+        done = import_captures(
+            Path(args.data_dir).expanduser(), load_config(args), captures, args.tenant
+        )
         print(
             f"imported {done['requests']:,} requests: {done['stored']:,} new spans, "
             f"{done['repeated']:,} known already",

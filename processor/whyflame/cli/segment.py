@@ -26,7 +26,9 @@ def run(args: argparse.Namespace) -> int:
     if args.data_dir:
         from whyflame.app.offline import segment_now
 
-        done = segment_now(data_dir(args), load_config(args), args.session, args.segmenter, args.tenant)
+        done = segment_now(
+            data_dir(args), load_config(args), args.session, args.segmenter, args.tenant
+        )
     else:
         done = remote(args).segment(args.session, args.segmenter)
     print(f"settled {done['traces']:,} traces, {done['operations']:,} spans")

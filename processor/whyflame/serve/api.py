@@ -219,9 +219,7 @@ class _Api:
         forgotten = self._actions.forgotten
         if forgotten is None:
             raise NothingMatched("nothing can be forgotten here")
-        found = await run_in_threadpool(
-            forgotten, request.path_params["id"], tenant_of(request)
-        )
+        found = await run_in_threadpool(forgotten, request.path_params["id"], tenant_of(request))
         return json_answer({"state": "waiting"} if found is None else {"state": "done", **found})
 
     async def segment(self, request: Request) -> Response:
