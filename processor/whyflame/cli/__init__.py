@@ -89,5 +89,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output (head, a pager) has seen enough.
         sys.stderr.close()
         return 0
+    except OSError as error:
+        # A file or address that the user named; our own files raise errors with more to say.
+        print(f"whyflame: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
