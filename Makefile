@@ -62,8 +62,13 @@ chaos: .venv/dev  ## kills, crashes and rare interleavings, for minutes
 	@$(BIN)/pytest -q -m soak --timeout 1800 tests
 	@$(BIN)/pytest -q -m "not soak" tests/integration/test_kill.py
 
-bench: .venv/dev  ## figures: acknowledged spans a second, fold, queries, segmentation (data beside the repository)
+bench: .venv/dev  ## figures: ingest and its parts, Phoenix beside it, fold, queries, segmentation (data beside the repository)
+	@$(BIN)/python bench/ingest/parts.py
 	@$(BIN)/python bench/ingest/acks.py
+	@$(BIN)/python bench/ingest/whole_path.py --repeat 5
+	@$(BIN)/python bench/ingest/whole_path.py --sustain 300 --rate 5000
+	@$(BIN)/python bench/ingest/phoenix.py
+	@$(BIN)/python bench/ingest/growth.py 1000000
 	@$(BIN)/python bench/fold/fold_bench.py 27765 1000000
 	@$(BIN)/python bench/query/query_bench.py 10000000
 	@test ! -d ../shared/bench || $(BIN)/python bench/segmentation/evaluate.py --bench ../shared/bench
