@@ -45,7 +45,7 @@ def test_requests_win_over_side_words() -> None:
 
 def test_german_verbs_and_compounds() -> None:
     """A clause without English verbs is read by the lexicon."""
-    assert name_of("Ich behebe den Anmeldefehler") == "fix login"
+    assert name_of("Ich behebe den Anmeldefehler") == "fix error"
     assert name_of("Jetzt teste ich die Datenbank") == "test database"
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_ROOT", "Namer", "Topics"]
 
 DEFAULT_ROOT = "handle request"
-_EVIDENCE_STEPS, _FOCUS_STEPS = 5, 12
+_EVIDENCE_STEPS, _FOCUS_STEPS = 8, 24
 _MIN_WORD = 3
-_GENERAL_BONUS, _TOPIC_BONUS = 6.0, 4.0
+_GENERAL_BONUS, _COMMON_BONUS, _TOPIC_BONUS = 10.0, 2.5, 10.0
 _PLANNED, _ASKED, _TOUCHED, _DID, _NAMED = 8.0, 2.0, 0.6, 0.4, 0.2
 _MEMO_LIMIT = 50_000
 _WEAK = frozenset(["handle", "run", "wait", "plan"])
@@ -116,10 +116,12 @@ class Namer:
         for head in self.tables.heads.keys() & topics.request:
             for word in self.tables.heads[head] & weights.keys():
                 weights[head] = weights.get(head, 0.0) + weights.pop(word)
-        general, focus = self.tables.general, topics.focus
+        general, common, focus = self.tables.general, self.tables.common, topics.focus
         for word in weights:
             if word in general:
                 weights[word] *= _GENERAL_BONUS
+            if word in common:
+                weights[word] *= _COMMON_BONUS
             if word in topics.request:
                 weights[word] *= _TOPIC_BONUS
             weights[word] *= 0.5 + focus.get(word, 0.0)

@@ -23,6 +23,7 @@ class NameTables:
         verbs: Word -> the verb names use.
         objects: Word -> the object word names use.
         general: Object words that many runs share.
+        common: The most common of them.
         heads: Object word -> words that give way to it in one clause.
         stop: Words never used as objects.
     """
@@ -30,6 +31,7 @@ class NameTables:
     verbs: dict[str, str]
     objects: dict[str, str]
     general: frozenset[str]
+    common: frozenset[str]
     heads: dict[str, frozenset[str]]
     stop: frozenset[str]
 
@@ -55,6 +57,7 @@ def load_tables(names_file: str = "") -> NameTables:
         verbs={**shipped.verbs, **_invert(added.get("verbs", {}), names_file)},
         objects={**shipped.objects, **_invert(added.get("objects", {}), names_file)},
         general=shipped.general | frozenset(map(str, added.get("objects", {}))),
+        common=shipped.common,
         heads=shipped.heads,
         stop=shipped.stop | frozenset(map(str, added.get("stop", []))),
     )
@@ -69,6 +72,7 @@ def _shipped() -> NameTables:
         verbs=_invert(verbs, "verbs.yaml"),
         objects=_invert(objects["aliases"], "objects.yaml"),
         general=frozenset(str(word) for word in objects["general"]),
+        common=frozenset(str(word) for word in objects["common"]),
         heads={str(head): frozenset(words) for head, words in objects["heads"].items()},
         stop=frozenset(str(word) for word in objects["stop"]),
     )
