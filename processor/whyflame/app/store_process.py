@@ -220,7 +220,8 @@ def _index(indexer: Indexer) -> bool:
 
 def _settle(pipeline: Pipeline, state: _State) -> None:
     with state.settling:
-        pipeline.settle_job.tick()
+        # A long backlog must not hold up the stop: it is found again at the next start.
+        pipeline.settle_job.tick(should_stop=state.stopping.is_set)
     telemetry.UNSETTLED_TRACES.set(len(pipeline.unsettled))
     telemetry.STORE_BYTES.set(pipeline.store.database_bytes())
 

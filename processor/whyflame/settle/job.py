@@ -69,15 +69,18 @@ class SettleJob:
             self._unsettled, self._writer, self._settle, segment, self._config, self._clock_ns
         )
 
-    def tick(self, *, everything: bool = False) -> Settled:
+    def tick(
+        self, *, everything: bool = False, should_stop: Callable[[], bool] = lambda: False
+    ) -> Settled:
         """Settle all that is ready now.
 
         Args:
             everything: Settle all waiting traces, however fresh (commands, tests, shutdown).
+            should_stop: Asked before each group; what is left stays for the next time.
         """
         done = Settled()
         idle, hold = (0, 0) if everything else (self._idle_ns, self._hold_ns)
-        while True:
+        while not should_stop():
             now = self._clock_ns()
             taken = self._unsettled.take_ready(now, idle_ns=idle, hold_ns=hold)
             if not taken:
@@ -90,6 +93,7 @@ class SettleJob:
                 raise
             done.traces += len(group.trace_keys)
             done.operations += len(operations)
+        return done
 
     def settle_group(self, group: Group, now_ns: int) -> list[Operation]:
         """Settle, segment and write one group."""
