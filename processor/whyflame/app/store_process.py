@@ -41,6 +41,8 @@ _LOG = logging.getLogger(__name__)
 # Between small batches: a commit costs some ms whatever it holds.
 INDEX_SECONDS = 0.1
 EXPORT_SECONDS = 2.0
+# How long a settle group waits, at most, for an indexer that has fallen behind.
+YIELD_SECONDS, YIELDS = 0.2, 100
 FORWARD_SECONDS = 0.2
 SWEEP_SECONDS = 300.0
 COUNTED_BY_REASON = frozenset({"merged_views", "not_counted", "bad_values", "unknown_scopes"})
@@ -219,9 +221,17 @@ def _index(indexer: Indexer) -> bool:
 
 
 def _settle(pipeline: Pipeline, state: _State) -> None:
-    with state.settling:
+    def should_stop() -> bool:
+        """Storing goes first: both need the interpreter, and what waits in the journal fills it."""
+        waits = 0
+        while pipeline.indexer.is_behind and waits < YIELDS and not state.stopping.is_set():
+            state.stopping.wait(YIELD_SECONDS)
+            waits += 1
         # A long backlog must not hold up the stop: it is found again at the next start.
-        pipeline.settle_job.tick(should_stop=state.stopping.is_set)
+        return state.stopping.is_set()
+
+    with state.settling:
+        pipeline.settle_job.tick(should_stop=should_stop)
     telemetry.UNSETTLED_TRACES.set(len(pipeline.unsettled))
     telemetry.STORE_BYTES.set(pipeline.store.database_bytes())
 

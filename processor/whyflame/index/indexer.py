@@ -186,6 +186,7 @@ class Indexer:
         self._publish()
         batch = self._unfinished or self._tail.read(READ_BYTES)
         if batch.positions == self._positions:
+            self._read_bytes = 0
             return 0
         self._unfinished = batch
         if self._hand_on is not None and not self._is_handed_on:
