@@ -95,7 +95,7 @@ def _overlaps(left: Span, right: Span, slack_ns: int) -> bool:
 class _Cluster:
     """The views of one call found so far, as one candidate."""
 
-    __slots__ = ("best", "head", "ids", "is_lone", "outer", "places")
+    __slots__ = ("best", "head", "ids", "is_in_agent", "is_lone", "outer", "places")
 
     def __init__(self, ledger: Ledger, head: int) -> None:
         spans = [ledger.spans[view] for view in ledger.views_of(head)]
@@ -103,8 +103,11 @@ class _Cluster:
         self.outer = ledger.spans[head]
         self.ids = {span.response_id for span in spans if span.response_id}
         self.places = {_place(span) for span in spans}
-        self.is_lone = not any(span.session or span.conversation for span in spans) and not any(
+        self.is_in_agent = any(
             ledger.spans[above].kind is Kind.AGENT for above in ledger.forest.ancestors(head)
+        )
+        self.is_lone = not self.is_in_agent and not any(
+            span.session or span.conversation for span in spans
         )
         reporting = [span for span in spans if span.has_usage]
         self.best = max(reporting, key=lambda span: span.wire) if reporting else self.outer
@@ -272,9 +275,12 @@ def _pair_of_mirrors(
 ) -> Iterable[_Pair]:
     """Another service (a gateway) saw the call: equal response id, equal usage, about that time.
 
-    Local model servers give out the same ids again and again, so an id alone proves nothing.
+    Local model servers give out the same ids again and again, so an id alone proves nothing, and
+    neither do equal answers: a gateway runs no agent, two agents made two calls.
     """
     a, b = clusters[left], clusters[right]
+    if a.is_in_agent and b.is_in_agent and a.outer.trace_id != b.outer.trace_id:
+        return
     if not _may_match(ledger, a, b) or not _equal_usage(a, b):
         return
     if not _overlaps(a.outer, b.outer, MIRROR_SLACK_NS):

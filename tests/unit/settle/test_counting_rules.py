@@ -176,6 +176,18 @@ def test_gateway_mirrors() -> None:
     assert "mirror" in {op.why for op in operations}
 
 
+def test_two_agents_with_one_id_made_two_calls() -> None:
+    """Model servers that restart give out the same ids: equal answers, seconds apart."""
+    call = chat(gen_ai__response__id="resp_1")
+    operations = rows(
+        Row("one", "root", agent()),
+        Row("one", "call", call, id=2, parent=1),
+        Row("two", "root", agent(), trace=2, start=9000, end=9100, service="other"),
+        Row("two", "call", call, trace=2, id=2, parent=1, start=9000, end=9100, service="other"),
+    )
+    assert total(operations, *CALLS) == (2, 200, 20)
+
+
 def test_equal_spans_with_other_ids() -> None:
     """One request written twice, to the nanosecond the same."""
     made = [Row("litellm", "litellm_request", chat(), id=n, parent=9) for n in (1, 2)]
