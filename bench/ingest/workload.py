@@ -36,7 +36,7 @@ class Template:
 
     Attributes:
         ids: Offsets of four bytes to change in binary ids. texts: Offsets of eight hex digits.
-        times: Offsets of 64-bit times; `newest_ns` is the latest of them.
+        times: Offsets of 64-bit times; `newest_ns` is what is moved to now.
     """
 
     payload: bytes
@@ -75,6 +75,10 @@ class Workload:
         self.spans = spans
         maker = _Maker(random.Random(seed), content=content)
         self.templates = [_locate(maker.request(spans)) for _ in range(templates)]
+        # Sessions go on in the next request: one shift for all of a round.
+        newest = max(template.newest_ns for template in self.templates)
+        for template in self.templates:
+            template.newest_ns = newest
 
     @property
     def bytes_a_span(self) -> float:
