@@ -59,6 +59,8 @@ def read_captures(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
 
 def _read_file(path: Path, *, is_named: bool) -> Iterator[tuple[str, bytes]]:
     kind = _KIND.search(path.name)
+    if kind is None and not path.exists():
+        raise PermanentError(f"{path}: No such file or directory")
     if kind is None:
         raise PermanentError(
             f"{path}: expected .binpb, .json, .jsonl or .wfj, or one of them with .gz"
