@@ -6,14 +6,16 @@ import logging
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
-from whyflame.segment.run import LaneMarks, segment_run
+from whyflame.segment.lane import build_lanes
+from whyflame.segment.run import LaneMarks, apply, segment_lanes
 from whyflame.segment.segmenter import Mark
 from whyflame.store.marks import MarkRow, newest_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from whyflame.model import Operation
+    from whyflame.segment.lane import Lane
     from whyflame.segment.segmenter import Segmenter
     from whyflame.store.duck import Store
 
@@ -48,17 +50,26 @@ class StoredSegments:
             known.setdefault(name[:3], {})[name[3]] = LaneMarks(
                 row.lane, row.producer, row.input_sha256, marks
             )
+        lanes = {run: build_lanes(members) for run, members in runs.items()}
+        segmenter = _Prepared(self._segmenter, lanes, known)
         return [
             row
             for run, members in runs.items()
-            for row in self._segment(run, members, known.get(run, {}))
+            for row in self._segment(run, members, lanes[run], segmenter, known.get(run, {}))
         ]
 
     def _segment(
-        self, run: _Run, operations: list[Operation], known: dict[str, LaneMarks]
+        self,
+        run: _Run,
+        operations: list[Operation],
+        lanes: list[Lane],
+        segmenter: _Prepared,
+        known: dict[str, LaneMarks],
     ) -> list[MarkRow]:
+        results = segment_lanes(lanes, segmenter, known)
+        apply(operations, {marks.lane: marks.marks for marks in results}, lanes)
         rows = []
-        for found in segment_run(operations, self._segmenter, known):
+        for found in results:
             if found.error is not None:
                 telemetry.SEGMENT_FAILURES.add(1, found.producer)
                 _LOG.debug("segmenter %s: %s", found.producer, found.error)
@@ -66,3 +77,49 @@ class StoredSegments:
                 marks = tuple((mark.step, mark.path) for mark in found.marks)
                 rows.append(MarkRow(*run, found.lane, found.producer, found.input_sha256, marks))
         return rows
+
+
+class _Prepared:
+    """A segmenter that looked at the changed lanes of all runs together.
+
+    What it says of a lane does not depend on the others, but looking costs the same for a hundred
+    lanes as for one. Where looking together fails, each run is tried on its own.
+
+    Args:
+        segmenter: The configured one. lanes: By run. known: Marks in force, by run and lane.
+    """
+
+    def __init__(
+        self,
+        segmenter: Segmenter,
+        lanes: Mapping[_Run, list[Lane]],
+        known: Mapping[_Run, Mapping[str, LaneMarks]],
+    ) -> None:
+        self.name = segmenter.name
+        self.namer = getattr(segmenter, "namer", None)
+        self._segmenter = segmenter
+        self._marks: dict[int, Sequence[Mark]] = {}
+        many = getattr(segmenter, "segment_many", None)
+        changed = [
+            lane
+            for run, members in lanes.items()
+            for lane in members
+            if _has_changed(lane, known.get(run, {}).get(lane.name), segmenter.name)
+        ]
+        if many is not None and changed:
+            try:
+                found = list(many(changed))
+            except Exception as error:  # noqa: BLE001 - the run at fault is found below
+                _LOG.debug("segmenter %s: %s", self.name, type(error).__name__)
+            else:
+                pairs = zip(changed, found, strict=True)
+                self._marks = {id(lane): marks for lane, marks in pairs}
+
+    def segment(self, lane: Lane) -> Sequence[Mark]:
+        """Marks of one lane."""
+        marks = self._marks.get(id(lane))
+        return self._segmenter.segment(lane) if marks is None else marks
+
+
+def _has_changed(lane: Lane, old: LaneMarks | None, producer: str) -> bool:
+    return old is None or (old.input_sha256, old.producer) != (lane.sha256(), producer)
