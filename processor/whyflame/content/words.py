@@ -108,7 +108,7 @@ def clause_words(text: str, tokens: list[str], limit: int) -> list[str]:
         return translated
     tokens = tokens[:40]
     begin = 0
-    if any(skips := list(map(_OPENERS.get, tokens[:32]))):
+    if any(skips := [_OPENERS.get(token, 0) for token in tokens[:32]]):
         begin = next(position + skip for position, skip in enumerate(skips) if skip)
     return known_words(tokens[begin : begin + 16], limit) or known_words(tokens[:16], limit)
 

@@ -20,7 +20,7 @@ from whyflame.store.completion import complete_values
 from whyflame.store.coverage import coverage
 from whyflame.store.extent import operations_extent
 from whyflame.store.session_view import list_sessions, show_session
-from whyflame.store.totals import totals
+from whyflame.store.totals import INNER_KEYS, totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,8 @@ class StoreQuestions:
         if chosen.is_set and not any(row["operations"] for row in rows):
             raise NothingMatched("no operation matches these filters")
         for row in rows:
-            del row["operations"]
+            for key in INNER_KEYS:
+                del row[key]
         return {"rows": rows, "coverage": coverage(self._store, condition, chosen.tenant)}
 
     def fold(self, request: ProfileRequest) -> Profile:

@@ -8,7 +8,7 @@ from whyflame.errors import UsageError
 from whyflame.fold.measures import MEASURE_BY_NAME
 from whyflame.fold.where import compile_tenant
 from whyflame.model import FIELDS, TOKEN_PARTS
-from whyflame.store.reported import filled_parts
+from whyflame.store.reported import find_reported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whyflame.fold.where import Fragment
     from whyflame.store.duck import Store
 
-__all__ = ["TOTAL_KEYS", "Totals", "totals"]
+__all__ = ["INNER_KEYS", "TOTAL_KEYS", "Totals", "totals"]
 
 
 NO_USAGE = " AND ".join(
@@ -39,9 +39,15 @@ _SUMS: dict[str, str] = {
     "calls_without_usage": "count(*) FILTER (kind = {llm} AND " + NO_USAGE + ")",
     "cost_nanousd": "sum(cost_nanousd)",
     "self_ns": "sum(self_ns)",
+    # Not shown as they are: they decide what others mean, or become rows of their own.
+    "rows_showing_calls": "count(*) FILTER ({shows_calls})",
+    "input_uncached": "sum(input_uncached)",
+    "output_visible": "sum(output_visible)",
 }
-TOTAL_KEYS = (*tuple(_SUMS)[1:-2], "cost_usd", "duration_seconds")
+TOTAL_KEYS = (*tuple(_SUMS)[1:-5], "cost_usd", "duration_seconds")
 """Keys of a row, in the order of the Contract."""
+INNER_KEYS = ("operations", "input_uncached", "output_visible")
+"""Further keys of a row, which answers leave out."""
 
 _COUNTS = frozenset(key for key, sql in _SUMS.items() if "count(" in sql or "coalesce(sum" in sql)
 
@@ -66,17 +72,24 @@ def totals(
         cursor: To run on; a new one when absent.
 
     Returns:
-        Rows with the fields as asked, `operations` (rows summed), then TOTAL_KEYS; None = nothing
-        reported it.
+        Rows with the fields as asked, INNER_KEYS and TOTAL_KEYS; None = nothing reported it.
     """
+    if "token_kind" in by:
+        rest = [field for field in by if field != "token_kind"]
+        return [
+            {**{field: split[field] for field in by}, **split}
+            for row in totals(store, rest, condition, tenant, cursor)
+            for split in _by_token_kind(row)
+        ]
     cursor = cursor or store.cursor()
     columns = [f"{_column(field)} AS f{number}" for number, field in enumerate(by)]
     parameters = [field for field in by if field not in FIELDS]
-    parts = filled_parts(store, cursor, compile_tenant(tenant))
-    replaced = ", ".join(f"{sql} AS {part}" for part, sql in parts.items())
+    reported = find_reported(store, cursor, compile_tenant(tenant))
+    replaced = ", ".join(f"{sql} AS {part}" for part, sql in reported.parts.items())
     relation = f"(SELECT * REPLACE ({replaced}) FROM operations)"
     kinds = {kind: code_of(store, kind) for kind in ("llm", "embed", "tool")}
-    sums = [f"{sql.format(**kinds)} AS {key}" for key, sql in _SUMS.items()]
+    names = {**kinds, "shows_calls": reported.shows_calls}
+    sums = [f"{sql.format(**names)} AS s_{key}" for key, sql in _SUMS.items()]
     query = f"SELECT {', '.join(columns + sums)} FROM {relation}{condition.sql}" + (
         " GROUP BY ALL" if by else ""
     )
@@ -95,6 +108,10 @@ def totals(
 
 def _finish(fields: dict[str, Any], sums: dict[str, int | None]) -> Totals:
     cost, self_ns = sums.pop("cost_nanousd"), sums.pop("self_ns")
+    if sums.pop("rows_showing_calls") and not (sums["llm_calls"] or sums["embedding_calls"]):
+        # Its calls would be seen, and there are none: nothing was read or written.
+        sums["input_tokens"] = sums["input_tokens"] or 0
+        sums["output_tokens"] = sums["output_tokens"] or 0
     counts = {key: value or 0 if key in _COUNTS else value for key, value in sums.items()}
     return {
         **fields,
@@ -102,6 +119,29 @@ def _finish(fields: dict[str, Any], sums: dict[str, int | None]) -> Totals:
         "cost_usd": None if cost is None else cost / 1e9,
         "duration_seconds": None if self_ns is None else self_ns / 1e9,
     }
+
+
+_KINDS = {
+    "input_uncached": ("input_tokens",),
+    "cache_read": ("input_tokens", "cache_read_tokens"),
+    "cache_write": ("input_tokens", "cache_write_tokens"),
+    "output_visible": ("output_tokens",),
+    "reasoning": ("output_tokens", "reasoning_tokens"),
+}
+"""Token kind -> the sums that it is part of."""
+
+
+def _by_token_kind(row: Totals) -> list[Totals]:
+    """One row for each of the five parts that is known; all else stays with none of them."""
+    found = []
+    for kind, keys in _KINDS.items():
+        value = row[keys[-1] if len(keys) > 1 else kind]
+        if value is None:
+            continue
+        split = {key: 0 if key in _COUNTS else None for key in TOTAL_KEYS}
+        fields = {key: row[key] for key in row if key not in split}
+        found.append({**fields, "token_kind": kind, **split, **dict.fromkeys(keys, value)})
+    return found
 
 
 def _order(row: Totals, by: Sequence[str]) -> tuple[Any, ...]:

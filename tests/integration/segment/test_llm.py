@@ -179,7 +179,7 @@ def test_selective_shows_fewer_results(endpoint: Endpoint, tmp_path: Path) -> No
         ({"endpoint": "https://api.example.com/v1"}, "allow_remote"),
         ({"endpoint": "http://192.168.1.7/v1"}, "allow_remote"),
         ({"endpoint": "file:///etc", "allow_remote": True}, "not an http"),
-        ({"modle": "x"}, "unknown 'modle'"),
+        ({"modal": "x"}, "unknown 'modal'"),
         ({"evidence": "some"}, "full or selective"),
         ({"timeout_seconds": "soon"}, "soon"),
     ],

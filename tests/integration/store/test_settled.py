@@ -143,3 +143,30 @@ def test_marks_are_kept_by_version(store: Store) -> None:
     assert store.cursor().execute("SELECT count(*) FROM marks").fetchone() == (2,)
     newest = newest_marks(store, store.cursor(), [("", "s"), ("", "unknown")])
     assert newest == {("", "s", 0, "main"): second}
+
+
+def test_token_kinds_are_rows_of_their_own(store: Store) -> None:
+    """Split by token kind, every part is one row, and the parts add up to the whole."""
+    made = span(1, 1, session="s", cache_read=40)
+    SpanWriter(store).append([made], {}, {})
+    _settle(store, SettledWriter(store), [operation(made)])
+    rows = totals(store, ("session", "token_kind"), _all())
+    assert [(row["session"], row["token_kind"]) for row in rows] == [
+        ("s", "input_uncached"), ("s", "cache_read"), ("s", "output_visible"),
+    ]  # fmt: skip
+    whole = totals(store, (), _all())[0]
+    for key in ("input_tokens", "output_tokens", "cache_read_tokens"):
+        assert sum(row[key] or 0 for row in rows) == whole[key]
+
+
+def test_no_call_means_no_tokens_where_calls_are_seen(store: Store) -> None:
+    """A session of tools alone read nothing, if its instrumentation shows calls elsewhere."""
+    call = span(1, 1, session="a", dialect="genai")
+    tool = span(2, 2, session="b", dialect="genai", kind=Kind.TOOL, input_uncached=None,
+                output_visible=None)  # fmt: skip
+    silent = span(3, 3, session="c", dialect="smolagents", kind=Kind.TOOL, input_uncached=None,
+                  output_visible=None)  # fmt: skip
+    SpanWriter(store).append([call, tool, silent], {}, {})
+    _settle(store, SettledWriter(store), [operation(made) for made in (call, tool, silent)])
+    found = {row["session"]: row["input_tokens"] for row in totals(store, ("session",), _all())}
+    assert found == {"a": 100, "b": 0, "c": None}

@@ -208,7 +208,7 @@ class LlmSegmenter:
         words = _WORD.findall(name.lower())
         tables = self.namer.tables
         return " ".join(
-            tables.verbs.get(word, word) if place == 0 else tables.objects.get(word, word)
+            (tables.verbs if place == 0 else tables.objects).get(word) or word
             for place, word in enumerate(words)
         )
 
