@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
+from whyflame.model import Kind
 from whyflame.segment.lane import build_lanes
 from whyflame.segment.run import LaneMarks, apply, segment_lanes
 from whyflame.segment.segmenter import Mark
@@ -41,7 +42,8 @@ class StoredSegments:
         """Fill `root` and `path` of the operations; returns the new versions of marks."""
         runs: dict[_Run, list[Operation]] = {}
         for op in operations:
-            if op.counted:
+            # Second views of a call may hold the text that the counted one lacks.
+            if op.counted or op.same_as is not None or op.kind is Kind.PROMPT:
                 runs.setdefault((op.span.tenant, op.session, op.run), []).append(op)
         known: dict[_Run, dict[str, LaneMarks]] = {}
         sessions = {(tenant, session) for tenant, session, _ in runs}

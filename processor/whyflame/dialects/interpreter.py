@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from whyflame.dialects.compile import Plan, compile_plan
-from whyflame.dialects.content import fill_content
+from whyflame.dialects.content import PROMPT_LIMIT, fill_content
 from whyflame.dialects.evaluation import read_outcome
 from whyflame.dialects.indexed import IndexedKeys, plan_messages
 from whyflame.dialects.names import normal_model, normal_provider
@@ -22,7 +22,7 @@ from whyflame.dialects.values import (
     read_int,
     read_text,
 )
-from whyflame.model import Kind, Status
+from whyflame.model import Content, Kind, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,6 +46,8 @@ _INDEXED_PREFIXES = (
     "retrieval.documents.",
     "embedding.embeddings.",
 )
+TASK = "whyflame.task"
+"""What `whyflame.client.session(..., task=...)` puts on spans."""
 _PAID = (Kind.LLM, Kind.EMBED)
 
 
@@ -113,8 +115,10 @@ class Interpreter:
         if self.settings.span_fields or origin.promoted:
             span.extra.update(origin.promoted)
             span.extra.update(promote(attributes, self.settings.span_fields))
-        if self.settings.read_content and (plan.content or indexed):
-            fill_content(span, attributes, plan.content, indexed)
+        if self.settings.read_content:
+            if plan.content or indexed:
+                fill_content(span, attributes, plan.content, indexed)
+            _say_task(span, reading)
 
     def _plan(self, reading: Reading) -> tuple[Plan, IndexedKeys | None]:
         keys = tuple(reading.attributes)
@@ -146,6 +150,14 @@ def _kind(plan: Plan, reading: Reading) -> Kind:
         if kind is not None:
             return kind
     return Kind.OTHER
+
+
+def _say_task(span: Span, reading: Reading) -> None:
+    """What the application says a session is for stands for the request, where work begins."""
+    task = reading.text(TASK) if TASK in reading.attributes else None
+    if task and (span.parent_id is None or span.kind is Kind.AGENT):
+        span.content = span.content or Content()
+        span.content.prompt = task[:PROMPT_LIMIT]
 
 
 def _read_resends(span: Span, attributes: Mapping[str, bytes], keys: tuple[str, ...]) -> None:

@@ -217,6 +217,16 @@ def _may_match(ledger: Ledger, left: _Cluster, right: _Cluster) -> bool:
     )
 
 
+def _are_of_two_sessions(left: Span, right: Span) -> bool:
+    """Traces of two sessions hold two calls, however alike."""
+    return (
+        left.trace_id != right.trace_id
+        and left.session is not None
+        and right.session is not None
+        and left.session != right.session
+    )
+
+
 def _is_stray_mirror(left: _Cluster, right: _Cluster) -> bool:
     """A gateway may report under the application's own names, but in a trace without context.
 
@@ -246,6 +256,8 @@ def _pair_in_process(
         return
     same_id = not out.ids.isdisjoint(into.ids)
     if out.ids and into.ids and not same_id:
+        return
+    if not same_id and _are_of_two_sessions(out.outer, into.outer):
         return
     rank = _rank(out, into, same_id=same_id)
     if rank is not None:
