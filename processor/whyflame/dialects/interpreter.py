@@ -116,9 +116,7 @@ class Interpreter:
             span.extra.update(origin.promoted)
             span.extra.update(promote(attributes, self.settings.span_fields))
         if self.settings.read_content:
-            if plan.content or indexed:
-                fill_content(span, attributes, plan.content, indexed)
-            _say_task(span, reading)
+            _fill_content(span, reading, plan, indexed)
 
     def _plan(self, reading: Reading) -> tuple[Plan, IndexedKeys | None]:
         keys = tuple(reading.attributes)
@@ -152,8 +150,10 @@ def _kind(plan: Plan, reading: Reading) -> Kind:
     return Kind.OTHER
 
 
-def _say_task(span: Span, reading: Reading) -> None:
-    """What the application says a session is for stands for the request, where work begins."""
+def _fill_content(span: Span, reading: Reading, plan: Plan, indexed: IndexedKeys | None) -> None:
+    """Texts of the span; what the application says a session is for is the request of its roots."""
+    if plan.content or indexed:
+        fill_content(span, reading.attributes, plan.content, indexed)
     task = reading.text(TASK) if TASK in reading.attributes else None
     if task and (span.parent_id is None or span.kind is Kind.AGENT):
         span.content = span.content or Content()
