@@ -200,7 +200,7 @@ FORGOTTEN_TRACES = _counter(
 )
 COVERAGE = _gauge(
     "coverage",
-    "What the totals rest on, looked at every five minutes (operations, calls_without_usage, "
+    "What the totals of all tenants rest on, looked at after settling (operations, calls_without_usage, "
     "unpriced_calls, sessions, sessions_without_id, merged_views, not_counted, orphan_spans, "
     "bad_values, unknown_scopes).",
     "what",

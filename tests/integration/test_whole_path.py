@@ -114,17 +114,17 @@ def test_pprof_agrees_with_totals(shared: Path, tmp_path: Path) -> None:
 
 
 def test_page_and_health(shared: Path, tmp_path: Path) -> None:
-    """The page shows the newest flame graph; before that it says what to do."""
+    """The page is served, a standalone flame graph of the newest data too."""
     folder = shared / "corpus" / "scenarios" / SCENARIOS[0]
     with Serving(tmp_path / "d") as serving:
-        assert "Nothing to show yet" in serving.text("/")
+        assert "whyflame" in serving.text("/")
         assert serving.text("/healthz") == "ok\n"
         assert serving.text("/readyz") == "ready\n"
         serving.send(captures(folder))
         serving.settle()
-        page = serving.text("/")
-        assert "<svg" in page
-        assert "call gpt-4.1-mini" in page
+        graph = serving.text("/api/v1/profile?format=svg")
+        assert "<svg" in graph
+        assert "call gpt-4.1-mini" in graph
         assert "whyflame_indexed_spans_total" in serving.text("/metrics")
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from whyflame import telemetry
 from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
 from whyflame.app.forget import ForgetRequest, carry_out_waiting, result_of, write_down
+from whyflame.app.gauges import CoverageGauges
 from whyflame.app.offline import segment_in
 from whyflame.config import parse_address
 from whyflame.errors import StoreBroken, TransientError, WhyflameError
@@ -25,7 +26,6 @@ from whyflame.serve.api import Actions, build_api
 from whyflame.serve.outbox import outbox_routes
 from whyflame.serve.pyroscope import pyroscope_routes
 from whyflame.serve.store_questions import StoreQuestions
-from whyflame.store.coverage import EVERYTHING, coverage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ EXPORT_SECONDS = 2.0
 YIELD_SECONDS, YIELDS = 0.2, 100
 FORWARD_SECONDS = 0.2
 SWEEP_SECONDS = 300.0
-COUNTED_BY_REASON = frozenset({"merged_views", "not_counted", "bad_values", "unknown_scopes"})
+COVERAGE_SECONDS = 2.0
 FAILURE_PAUSE_SECONDS = 1.0
 # Requests that came in over the API have a journal stream of their own.
 API_STREAM = "api"
@@ -128,6 +128,7 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
         _thread(
             "settle", state, lambda: _settle(pipeline, state), config.segment.interval, eager=False
         ),
+        _thread("coverage", state, CoverageGauges(pipeline).refresh, COVERAGE_SECONDS, eager=False),
         threading.Thread(target=_listen_to_supervisor, args=(pipe, state), daemon=True),
     ]
     export = pipeline.export_job
@@ -241,11 +242,6 @@ def _sweep(pipeline: Pipeline, state: _State) -> None:
         swept = pipeline.retention.sweep(now_ns())
     if swept.traces:
         telemetry.FORGOTTEN_TRACES.add(swept.traces)
-    for what, number in coverage(pipeline.store, EVERYTHING).items():
-        if isinstance(number, int):
-            telemetry.COVERAGE.set(number, what)
-        elif isinstance(number, dict) and what in COUNTED_BY_REASON:
-            telemetry.COVERAGE.set(sum(number.values()), what)
 
 
 def _forget(data_dir: Path, state: _State, request: ForgetRequest) -> str:

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from whyflame.segment.evaluation import evaluate_file
     from whyflame.segment.registry import load_segmenter
 
-    segmenter = load_segmenter(_config(args))
+    segmenter = load_segmenter(_config(args), args.segmenter)
     results: dict[str, Evaluation] = {}
     for name in args.files:
         try:

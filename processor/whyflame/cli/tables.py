@@ -41,8 +41,14 @@ def console() -> Console:
     """Standard output; plain text without narrow columns when it is not a terminal."""
     from rich.console import Console
 
-    made = Console(highlight=False)
-    return made if made.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+    class Output(Console):
+        """A reader that has seen enough (head) ends the command quietly, as elsewhere."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    made = Output(highlight=False)
+    return made if made.is_terminal else Output(highlight=False, width=PIPE_WIDTH)
 
 
 def table(*columns: str, numbers: Iterable[int] = ()) -> Table:

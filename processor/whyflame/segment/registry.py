@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from whyflame.config import SegmentConfig
-from whyflame.errors import ConfigError
+from whyflame.errors import ConfigError, UsageError
 from whyflame.segment.auto.segmenter import AutoSegmenter
 from whyflame.segment.llm import LlmSegmenter
 from whyflame.segment.marks import MarksSegmenter
@@ -38,10 +38,11 @@ def load_segmenter(config: SegmentConfig, name: str | None = None) -> Segmenter:
 
     Args:
         config: The section `segment`.
-        name: Instead of the configured one.
+        name: Instead of the configured one, as a command was told.
 
     Raises:
         ConfigError: Unknown name (the text lists the known ones) or wrong options.
+        UsageError: The name of the command line is unknown.
     """
     if name is not None:
         config = replace(config, segmenter=name)
@@ -50,7 +51,8 @@ def load_segmenter(config: SegmentConfig, name: str | None = None) -> Segmenter:
         third_party = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
         if config.segmenter not in third_party:
             known = ", ".join(sorted({*BUILT_IN, *third_party}))
-            raise ConfigError(f"segment.segmenter: unknown {config.segmenter!r}; known: {known}")
+            text = f"unknown segmenter {config.segmenter!r}; known: {known}"
+            raise UsageError(text) if name else ConfigError(f"segment.segmenter: {text}")
         factory = third_party[config.segmenter].load()
     segmenter: object = factory(config)
     if not isinstance(segmenter, Segmenter):

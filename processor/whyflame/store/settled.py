@@ -51,6 +51,11 @@ class SettledWriter:
         ).fetchone()
         self._generation = int(row[0]) if row else 0
 
+    @property
+    def generation(self) -> int:
+        """The newest generation; it grows with every group written."""
+        return self._generation
+
     def write(
         self,
         group: Group,

@@ -1,0 +1,45 @@
+"""The coverage report as metrics: looked at after settling, never more than a few percent of the time."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from whyflame import telemetry
+from whyflame.store.coverage import EVERYTHING, coverage
+
+if TYPE_CHECKING:
+    from whyflame.app.build import Pipeline
+
+__all__ = ["CoverageGauges"]
+
+COUNTED_BY_REASON = frozenset({"merged_views", "not_counted", "bad_values", "unknown_scopes"})
+# After a look that took a second, the next one comes twenty seconds later.
+REST_FACTOR = 20
+
+
+class CoverageGauges:
+    """Keeps `whyflame_coverage` up to date; used by one thread.
+
+    Args:
+        pipeline: Whose store is looked at, all tenants together.
+    """
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self._seen = -1
+        self._next = 0.0
+
+    def refresh(self) -> None:
+        """Look again, if something was settled since and the last look was not too costly."""
+        generation, began = self._pipeline.settled.generation, time.monotonic()
+        if generation == self._seen or began < self._next:
+            return
+        for what, number in coverage(self._pipeline.store, EVERYTHING).items():
+            if isinstance(number, int):
+                telemetry.COVERAGE.set(number, what)
+            elif isinstance(number, dict) and what in COUNTED_BY_REASON:
+                telemetry.COVERAGE.set(sum(number.values()), what)
+        self._seen = generation
+        now = time.monotonic()
+        self._next = now + REST_FACTOR * (now - began)
