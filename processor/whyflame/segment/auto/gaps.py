@@ -49,6 +49,12 @@ class Blocks:
     numbers: dict[str, Floats]
     matrix: Floats
 
+    def take(self, rows: Rows) -> Blocks:
+        """The same features of some rows."""
+        codes = {name: (values[rows], size) for name, (values, size) in self.codes.items()}
+        numbers = {name: block[rows] for name, block in self.numbers.items()}
+        return Blocks(codes, numbers, self.matrix[rows])
+
     def columns(self) -> Floats:
         """What trees look at: codes of small categories, then the numbers; a row a column."""
         small = [codes.astype(np.float32) for codes, size in self.codes.values() if size < _SMALL]

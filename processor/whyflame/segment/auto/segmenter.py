@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from whyflame.content.activity import CODES
 from whyflame.content.features import RECORD_BYTES, decode_words
 from whyflame.segment.auto.cuts import expected_cuts
@@ -21,16 +23,16 @@ from whyflame.segment.segmenter import Mark
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from whyflame.config import SegmentConfig
+    from whyflame.segment.auto.gaps import Blocks
     from whyflame.segment.auto.table import StepTable
     from whyflame.segment.lane import Lane
 
 __all__ = ["AutoSegmenter"]
 
-_BATCH_STEPS = 16_384
+_BATCH_STEPS = 8_192
 _USUAL_GRANULARITY = 5.0
 _OUTER_SHARE = 1.0
 _INNER_SHARE = 0.27
@@ -77,10 +79,16 @@ class AutoSegmenter:
             return [[] for _ in lanes]
         blocks = describe_gaps(table)
         heads = self._heads or load_heads()
-        columns = blocks.columns()
-        outer, inner = (heads[name].score(blocks, columns) for name in ("outer", "inner"))
+        outer = heads["outer"].score(blocks, blocks.columns())
+        edges = table.starts
+        tasks = [
+            expected_cuts(outer[edges[n] : edges[n + 1]], _OUTER_SHARE * self._scale)
+            for n in range(len(lanes))
+        ]
+        inner = _score_long(heads["inner"], blocks, table, tasks)
         all_levels = [
-            self._levels(lane, table, outer, inner, number) for number, lane in enumerate(lanes)
+            self._levels(lane, table, tasks[number], inner, number)
+            for number, lane in enumerate(lanes)
         ]
         verbs = choose_verbs(table, all_levels)
         return [
@@ -92,15 +100,14 @@ class AutoSegmenter:
         self,
         lane: Lane,
         table: StepTable,
-        outer: NDArray[np.float32],
+        tasks: list[int],
         inner: NDArray[np.float32],
         number: int,
     ) -> list[list[int]]:
         """Cut sets, coarse to fine; each is read inside the intervals of those before it."""
         begin, end = table.starts[number], table.starts[number + 1]
-        outer, inner = outer[begin:end], inner[begin:end]
+        inner = inner[begin:end]
         topics = topic_cuts(table.model["text"][begin:end], table.arguments[begin:end])
-        tasks = expected_cuts(outer, _OUTER_SHARE * self._scale)
         items = _plan_cuts(lane) if table.plan[begin:end].any() else []
         levels = [cuts for cuts in (topics, items) if cuts]
         levels.append(tasks)
@@ -151,6 +158,24 @@ def _plan_cuts(lane: Lane) -> list[int]:
                     items.add(planned)
                     cuts.append(position)
     return cuts if len(items) >= _MIN_PLAN_ITEMS else []
+
+
+def _score_long(
+    head: Head, blocks: Blocks, table: StepTable, tasks: list[list[int]]
+) -> NDArray[np.float32]:
+    """Scores of the inner head where they are read: inside long tasks."""
+    rows: list[NDArray[np.int64]] = []
+    for number, cuts in enumerate(tasks):
+        begin, end = int(table.starts[number]), int(table.starts[number + 1])
+        for left, right in pairwise([0, *cuts, end - begin]):
+            if right - left >= _INNER_MIN_STEPS:
+                rows.append(np.arange(begin + left, begin + right))
+    scores = np.full(len(table.lane), -np.inf, np.float32)
+    if rows:
+        picked = np.concatenate(rows)
+        some = blocks.take(picked)
+        scores[picked] = head.score(some, some.columns())
+    return scores
 
 
 def _stages(tasks: list[int], inner: NDArray[np.float32], share: float) -> list[int]:

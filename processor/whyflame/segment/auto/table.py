@@ -13,7 +13,7 @@ from whyflame.content.features import HAS_PLAN, RECORD_BYTES, VERSION
 from whyflame.segment.auto.roles import role_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,8 +42,29 @@ RECORD = np.dtype(
 _EMPTY = bytes([VERSION]) + bytes(RECORD_BYTES - 1)
 _REPLY, _ASK, _NONE = CODES["reply"], CODES["ask"], CODES["none"]
 _TOOL = CODES["tool"]
-_known_hashes: dict[str, int] = {}
-_HASHES_LIMIT = 65_536
+_MEMO_LIMIT = 65_536
+
+
+class _Memo(dict[str, int]):
+    """A function of short strings, remembered; emptied when full."""
+
+    def __init__(self, work_out: Callable[[str], int]) -> None:
+        self._work_out = work_out
+
+    def __missing__(self, text: str) -> int:
+        if len(self) >= _MEMO_LIMIT:
+            self.clear()
+        value = self[text] = self._work_out(text)
+        return value
+
+
+def _find_hash(text: str) -> int:
+    return crc32(text.encode("utf-8", "replace")) if text else 0
+
+
+_hash_of = _Memo(_find_hash).__getitem__
+_role_of = _Memo(role_of).__getitem__
+_activity_of = _Memo(activity_of_tool).__getitem__
 
 
 @dataclass(slots=True)
@@ -78,15 +99,6 @@ class StepTable:
     plan: NDArray[np.bool_]
 
 
-def _hash(text: str) -> int:
-    value = _known_hashes.get(text)
-    if value is None:
-        if len(_known_hashes) >= _HASHES_LIMIT:
-            _known_hashes.clear()
-        value = _known_hashes[text] = crc32(text.encode("utf-8", "replace")) if text else 0
-    return value
-
-
 def _record(features: bytes | None) -> bytes:
     if features is None or len(features) < RECORD_BYTES or features[0] != VERSION:
         return _EMPTY
@@ -95,51 +107,44 @@ def _record(features: bytes | None) -> bytes:
 
 def read_steps(lanes: Sequence[Lane]) -> StepTable:
     """Arrays over all steps of all lanes."""
-    starts, models, agents, roles, turns, failed, counts = [0], [], [], [], [], [], []
-    records: list[bytes] = []
-    tools: list[int] = []
-    promised: list[int] = []
-    row = 0
-    for lane in lanes:
-        for step in lane.steps:
-            models.append(_record(step.features))
-            agents.append(_hash(step.agent))
-            roles.append(role_of(step.agent))
-            turns.append(step.turn)
-            bad, calls = step.failed, step.calls
-            for call in calls:
-                records.append(_record(call.features))
-                tools.append(_hash(call.tool))
-                promised.append(activity_of_tool(call.tool))
-                bad = bad or call.failed
-            failed.append(bad)
-            counts.append(len(calls))
-        row += len(lane.steps)
-        starts.append(row)
-    offsets = np.asarray(starts, np.int64)
-    model = np.frombuffer(b"".join(models), RECORD) if row else np.zeros(0, RECORD)
-    made = np.frombuffer(b"".join(records), RECORD) if records else np.zeros(0, RECORD)
+    steps = [step for lane in lanes for step in lane.steps]
+    calls = [call for step in steps for call in step.calls]
+    agents, tools = [step.agent for step in steps], [call.tool for call in calls]
+    rows = len(steps)
+    starts = np.zeros(len(lanes) + 1, np.int64)
+    np.cumsum([len(lane.steps) for lane in lanes], out=starts[1:])
     table = StepTable(
-        starts=offsets,
-        lane=np.repeat(np.arange(len(lanes)), np.diff(offsets)),
-        model=model,
-        activity=np.zeros(row, np.uint8),
-        tool=np.zeros(row, np.uint32),
-        agent=np.asarray(agents, np.uint32),
-        role=np.asarray(roles, np.int64),
-        failed=np.asarray(failed, np.bool_),
-        arguments=np.zeros((row, 4), np.uint64),
-        targets=np.zeros((row, 4), np.uint32),
-        result=np.zeros(row, np.uint32),
-        argument_size=np.zeros(row, np.uint8),
-        result_size=np.zeros(row, np.uint8),
-        turn=np.asarray(turns, np.int32),
-        calls=np.asarray(counts, np.int32),
-        plan=np.zeros(row, np.bool_),
+        starts=starts,
+        lane=np.repeat(np.arange(len(lanes)), np.diff(starts)),
+        model=_read_records([step.features for step in steps]),
+        activity=np.zeros(rows, np.uint8),
+        tool=np.zeros(rows, np.uint32),
+        agent=np.fromiter(map(_hash_of, agents), np.uint32, rows),
+        role=np.fromiter(map(_role_of, agents), np.int64, rows),
+        failed=np.asarray([step.failed for step in steps], np.bool_),
+        arguments=np.zeros((rows, 4), np.uint64),
+        targets=np.zeros((rows, 4), np.uint32),
+        result=np.zeros(rows, np.uint32),
+        argument_size=np.zeros(rows, np.uint8),
+        result_size=np.zeros(rows, np.uint8),
+        turn=np.asarray([step.turn for step in steps], np.int64).astype(np.int32),
+        calls=np.asarray([len(step.calls) for step in steps], np.int32),
+        plan=np.zeros(rows, np.bool_),
     )
-    _spread_calls(table, made, np.asarray(tools, np.uint32), np.asarray(promised, np.uint8))
+    if calls:
+        _spread_calls(
+            table,
+            _read_records([call.features for call in calls]),
+            np.fromiter(map(_hash_of, tools), np.uint32, len(calls)),
+            np.fromiter(map(_activity_of, tools), np.uint8, len(calls)),
+            np.asarray([call.failed for call in calls], np.bool_),
+        )
     _fill_silent(table)
     return table
+
+
+def _read_records(features: list[bytes | None]) -> NDArray[np.void]:
+    return np.frombuffer(b"".join(map(_record, features)), RECORD)
 
 
 def _spread_calls(
@@ -147,11 +152,10 @@ def _spread_calls(
     call: NDArray[np.void],
     tools: NDArray[np.uint32],
     promised: NDArray[np.uint8],
+    failed: NDArray[np.bool_],
 ) -> None:
     """Bring what the calls of a step have into its row."""
     has = np.flatnonzero(table.calls)
-    if not len(has):
-        return
     first = (np.cumsum(table.calls) - table.calls)[has]
     activity = np.where(call["activity"] > 0, call["activity"], promised)
     table.tool[has] = tools[first]
@@ -161,6 +165,7 @@ def _spread_calls(
     table.result[has] = np.bitwise_or.reduceat(call["result"], first)
     table.argument_size[has] = np.maximum.reduceat(call["sizes"][:, 2], first)
     table.result_size[has] = np.maximum.reduceat(call["sizes"][:, 3], first)
+    table.failed[has] |= np.logical_or.reduceat(failed, first)
     table.plan[has] = np.bitwise_or.reduceat(call["flags"] & HAS_PLAN, first) > 0
 
 

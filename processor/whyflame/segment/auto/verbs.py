@@ -31,6 +31,7 @@ __all__ = ["VerbModel", "choose_verbs", "describe_intervals", "load_verbs"]
 
 _KINDS, _LEADS = len(ACTIVITIES), len(LEADS)
 _LONG = 12
+_ROWS = 64  # products so small that BLAS starts no threads, which would go on spinning
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,11 @@ class VerbModel:
             return []
         found = describe_intervals(table, starts, ends)
         weights = self.weights.astype(np.float64)
-        scores = found.numbers.astype(np.float64) @ weights[: Intervals.WIDTH] + self.bias
+        numbers = found.numbers.astype(np.float64)
+        scores = np.empty((len(starts), len(self.verbs)))
+        for first in range(0, len(starts), _ROWS):
+            rows = slice(first, first + _ROWS)
+            scores[rows] = numbers[rows] @ weights[: Intervals.WIDTH] + self.bias
         for codes in found.codes.T:
             scores += weights[Intervals.WIDTH + codes]
         # Rounded: the last bits depend on the batch, and equal lanes must get equal names.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_ROOT", "Namer", "Topics"]
 
 DEFAULT_ROOT = "handle request"
-_EVIDENCE_STEPS, _FOCUS_STEPS = 8, 24
+_EVIDENCE_STEPS, _FOCUS_STEPS = 4, 8
 _MIN_WORD = 3
 _GENERAL_BONUS, _COMMON_BONUS, _TOPIC_BONUS = 10.0, 2.5, 10.0
 _PLANNED, _ASKED, _TOUCHED, _DID, _NAMED = 8.0, 2.0, 0.6, 0.4, 0.2
@@ -30,7 +30,7 @@ _SAYS_NOTHING = "work"
 _Words = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Evidence:
     """What one span's kept words say: verbs and weighted object words."""
 
@@ -52,11 +52,13 @@ class Topics:
         request: Object words of the request.
         focus: Object words of its steps with their weights.
         steps: Evidence of the steps read so far, by identity; lives as long as the lane is named.
+        factors: Preference of the words met so far.
     """
 
     request: frozenset[str]
     focus: dict[str, float]
     steps: dict[int, _Evidence]
+    factors: dict[str, float]
 
 
 class Namer:
@@ -87,7 +89,7 @@ class Namer:
         if lane.request:
             request = frozenset(self._read(decode_words(lane.request)[1])[1])
         focus: dict[str, float] = {}
-        topics = Topics(request, focus, {})
+        topics = Topics(request, focus, {}, {})
         stride = max(1, len(lane.steps) // _FOCUS_STEPS)
         for step in lane.steps[::stride]:
             _add(focus, self._read_step(step, topics).words)
@@ -116,18 +118,28 @@ class Namer:
         for head in self.tables.heads.keys() & topics.request:
             for word in self.tables.heads[head] & weights.keys():
                 weights[head] = weights.get(head, 0.0) + weights.pop(word)
-        general, common, focus = self.tables.general, self.tables.common, topics.focus
-        for word in weights:
-            if word in general:
-                weights[word] *= _GENERAL_BONUS
-            if word in common:
-                weights[word] *= _COMMON_BONUS
-            if word in topics.request:
-                weights[word] *= _TOPIC_BONUS
-            weights[word] *= 0.5 + focus.get(word, 0.0)
-        ranked = sorted(weights.items(), key=_by_weight)
-        objects = [word for word, _ in ranked if word != (spoken or verb)]
-        return spoken or verb, objects or sorted(topics.request)[:1] or [_SAYS_NOTHING]
+        factors, verb = topics.factors, spoken or verb
+        ranked = sorted(
+            [
+                (-weight * (factors.get(word) or self._factor(word, topics)), word)
+                for word, weight in weights.items()
+                if word != verb
+            ]
+        )
+        objects = [word for _, word in ranked]
+        return verb, objects or sorted(topics.request)[:1] or [_SAYS_NOTHING]
+
+    def _factor(self, word: str, topics: Topics) -> float:
+        """How much a word is preferred in this lane, whatever the interval."""
+        factor = 0.5 + topics.focus.get(word, 0.0)
+        if word in self.tables.general:
+            factor *= _GENERAL_BONUS
+        if word in self.tables.common:
+            factor *= _COMMON_BONUS
+        if word in topics.request:
+            factor *= _TOPIC_BONUS
+        topics.factors[word] = factor
+        return factor
 
     def candidates(self, verb: str, objects: Sequence[str], *, many: bool = False) -> list[str]:
         """Names to try in order, the plainest first; later ones tell neighbours apart.
@@ -158,14 +170,14 @@ class Namer:
             model = self._read_evidence(step.features)
         planned = model.planned_verb
         words = model.words
+        if not step.calls and step.agent:
+            words += self._tool_words(step.agent)
         for call in step.calls[:2]:
             words += self._tool_words(call.tool)
             if call.features and len(call.features) > RECORD_BYTES:
                 evidence = self._read_evidence(call.features)
                 planned = evidence.planned_verb or planned
                 words += evidence.words
-        if not step.calls and step.agent:
-            words += self._tool_words(step.agent)
         return _Evidence(model.said_verb, model.asked_verb, planned, words, model.asked)
 
     def _read_evidence(self, features: bytes) -> _Evidence:
@@ -270,7 +282,3 @@ def _add(weights: dict[str, float], words: Iterable[tuple[str, float]], share: f
             weights[word] += share * weight
         else:
             weights[word] = share * weight
-
-
-def _by_weight(item: tuple[str, float]) -> tuple[float, str]:
-    return -item[1], item[0]
