@@ -33,6 +33,8 @@ class Endpoint:
     def __init__(self, answers: list[str]) -> None:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[str | None] = []
+        self.refuses: set[str] = set()
+        self.refused: list[str] = []
         endpoint = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -40,6 +42,13 @@ class Endpoint:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 endpoint.requests.append(body)
                 endpoint.headers.append(self.headers.get("Authorization"))
+                kind = body.get("response_format", {}).get("type", "none")
+                if kind in endpoint.refuses:
+                    endpoint.requests.pop()
+                    endpoint.headers.pop()
+                    endpoint.refused.append(kind)
+                    self.send_error(500)
+                    return
                 text = answers[min(len(endpoint.requests), len(answers)) - 1]
                 raw = json.dumps(
                     {"model": "tiny", "choices": [{"message": {"content": text}}],
@@ -126,6 +135,27 @@ def test_two_bad_answers_fall_back(endpoint: Endpoint) -> None:
     assert made.segment(lane()) == load_segmenter(SegmentConfig()).segment(lane())
     assert made.outcomes == {"invalid": 1}
     assert len(endpoint.requests) == 2
+
+
+@pytest.mark.parametrize("refuses", [{"json_schema"}, {"json_schema", "json_object"}])
+def test_forms_of_structured_output(endpoint: Endpoint, refuses: set[str]) -> None:
+    """What an endpoint refuses is not tried again (llama-cpp-python knows json_object only)."""
+    endpoint.refuses = refuses
+    made = segmenter(endpoint.url)
+    assert made.segment(lane()) == MARKS
+    other = lane()
+    other.steps.pop()
+    made.segment(other)
+    assert sorted(endpoint.refused) == sorted(refuses)
+    assert made.outcomes == {"model": 2}
+
+
+def test_an_endpoint_that_refuses_everything(endpoint: Endpoint) -> None:
+    """Falls back like one that is down."""
+    endpoint.refuses = {"json_schema", "json_object", "none"}
+    made = segmenter(endpoint.url)
+    assert made.segment(lane())
+    assert made.outcomes == {"endpoint": 1}
 
 
 def test_nobody_there_falls_back(endpoint: Endpoint) -> None:

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
@@ -18,6 +18,27 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "ChatClient", "is_local"]
 
 _MAX_ANSWER_BYTES = 4 << 20
+_REFUSALS = frozenset([400, 404, 415, 422, 500, 501])
+"""Status codes that may mean "I do not know this response_format" (llama-cpp-python says 500)."""
+
+
+def _as_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """OpenAI, vLLM, Ollama, llama.cpp's own server."""
+    named = {"name": "marks", "schema": schema, "strict": True}
+    return {"response_format": {"type": "json_schema", "json_schema": named}}
+
+
+def _as_json_object(schema: dict[str, Any]) -> dict[str, Any]:
+    """llama-cpp-python and older llama.cpp servers."""
+    return {"response_format": {"type": "json_object", "schema": schema}}
+
+
+def _as_text(_: dict[str, Any]) -> dict[str, Any]:
+    """Endpoints without structured output; the instruction alone asks for JSON."""
+    return {}
+
+
+_FORMS = (_as_json_schema, _as_json_object, _as_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,38 +79,52 @@ class ChatClient:
         self._url = endpoint.rstrip("/") + "/chat/completions"
         self._key = key
         self._timeout = timeout_seconds
+        self._form = 0
 
     def ask(
         self, messages: Sequence[dict[str, str]], schema: dict[str, Any], max_tokens: int
     ) -> Answer:
         """Send the messages; the answer is asked for as JSON of this schema.
 
+        Endpoints take structured output in different forms. The first form that one does not
+        refuse is kept for all later requests.
+
         Raises:
             TransientError: No answer, or one that is not a chat completion.
         """
-        body = {
-            "model": self.model,
-            "messages": list(messages),
-            "temperature": 0,
-            "max_tokens": max_tokens,
-            "response_format": {
-                "type": "json_schema",
-                "json_schema": {"name": "marks", "schema": schema, "strict": True},
-            },
-        }
+        while True:
+            form = self._form
+            body = {
+                "model": self.model,
+                "messages": list(messages),
+                "temperature": 0,
+                "max_tokens": max_tokens,
+                **_FORMS[form](schema),
+            }
+            try:
+                return self._send(body)
+            except HTTPError as error:
+                error.close()
+                if error.code not in _REFUSALS or form + 1 == len(_FORMS):
+                    raise self._failure(error) from error
+                self._form = max(self._form, form + 1)
+            except (URLError, OSError, ValueError, KeyError, IndexError, TypeError) as error:
+                raise self._failure(error) from error
+
+    def _failure(self, error: Exception) -> TransientError:
+        return TransientError(f"{urlsplit(self._url).netloc}: {error!r}")
+
+    def _send(self, body: dict[str, Any]) -> Answer:
         headers = {"Content-Type": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         request = Request(self._url, json.dumps(body).encode(), headers)  # noqa: S310 - checked above
-        try:
-            with urlopen(request, timeout=self._timeout) as response:  # noqa: S310 - as above
-                raw = json.loads(response.read(_MAX_ANSWER_BYTES))
-            usage = raw.get("usage") or {}
-            return Answer(
-                text=str(raw["choices"][0]["message"]["content"] or ""),
-                input_tokens=int(usage.get("prompt_tokens") or 0),
-                output_tokens=int(usage.get("completion_tokens") or 0),
-                model=str(raw.get("model") or self.model),
-            )
-        except (URLError, OSError, ValueError, KeyError, IndexError, TypeError) as error:
-            raise TransientError(f"{urlsplit(self._url).netloc}: {error!r}") from error
+        with urlopen(request, timeout=self._timeout) as response:  # noqa: S310 - as above
+            raw = json.loads(response.read(_MAX_ANSWER_BYTES))
+        usage = raw.get("usage") or {}
+        return Answer(
+            text=str(raw["choices"][0]["message"]["content"] or ""),
+            input_tokens=int(usage.get("prompt_tokens") or 0),
+            output_tokens=int(usage.get("completion_tokens") or 0),
+            model=str(raw.get("model") or self.model),
+        )
