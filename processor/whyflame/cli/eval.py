@@ -121,6 +121,7 @@ def _as_json(results: dict[str, Evaluation], args: argparse.Namespace) -> dict[s
                 "names": result.names or None,
                 "trajectories": len(result.predictions),
                 "not_scored": result.skipped,
+                "coverage": result.coverage,
             }
             for name, result in results.items()
         },
@@ -134,6 +135,7 @@ def _print_table(results: dict[str, Evaluation]) -> None:
         short = Path(name).name.removesuffix(".gz").removesuffix(".jsonl")[:28]
         if not scores:
             print(f"{short:>28} no such annotation ({len(result.predictions)} trajectories)")
+            _print_coverage(result)
             continue
         groups = f"{scores['groups_predicted']:.0f}/{scores['groups_annotated']:.0f}"
         cells: list[Any] = [short, int(scores["steps"])]
@@ -146,6 +148,7 @@ def _print_table(results: dict[str, Evaluation]) -> None:
             f"{cell:>{width}{form}}" for cell, (_, width, form) in zip(cells, _COLUMNS, strict=True)
         ))  # fmt: skip
         _print_details(result)
+        _print_coverage(result)
 
 
 def _print_details(result: Evaluation) -> None:
@@ -157,3 +160,18 @@ def _print_details(result: Evaluation) -> None:
             f"{result.names['verb_class']:.3f}, an object word {result.names['object_word']:.3f} (in the path "
             f"{result.names['object_word_in_path']:.3f})"
         )
+
+
+def _print_coverage(result: Evaluation) -> None:
+    """What a person improves rules by."""
+    coverage = result.coverage
+    if coverage is None:
+        return
+    print(
+        f"{'rules':>28} {coverage['unmatched_rate']:.1%} of the texts unmatched, largest tag "
+        f"{coverage['top1']:.0%}, evenness {coverage['entropy']:.2f}"
+    )
+    for warning in coverage["warnings"]:
+        print(f"{'':>28} ! {warning}")
+    for sample in coverage["samples"][:10]:
+        print(f"{'unmatched':>28} {sample[:80]}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from whyflame.segment.names import NameTables, load_tables
+from whyflame.segment.rules import RulesSegmenter
 from whyflame.segment.run import segment_lanes
 from whyflame.segment.scoring import Tally, bootstrap, summarize, tally
 from whyflame.segment.trajectories import lane_of, read_trajectories
@@ -45,6 +46,7 @@ class Evaluation:
         intervals: 95 % bootstrap intervals of B-cubed F1 and boundary F1.
         names: Shares of annotated names whose verb and whose object words agree.
         skipped: Trajectories that their source marks as not to be scored.
+        coverage: What rules matched and missed; None for other segmenters.
     """
 
     predictions: list[dict[str, Any]]
@@ -52,6 +54,7 @@ class Evaluation:
     intervals: dict[str, tuple[float, float]]
     names: dict[str, float]
     skipped: int
+    coverage: dict[str, Any] | None = None
 
 
 def partition_at(marks: Sequence[Mark], steps: int, depth: int | None = None) -> list[int]:
@@ -104,6 +107,7 @@ def evaluate_file(
         intervals=_intervals(tallies),
         names=names.shares(),
         skipped=skipped,
+        coverage=segmenter.cover(lanes).report() if isinstance(segmenter, RulesSegmenter) else None,
     )
 
 

@@ -68,6 +68,18 @@ def test_command(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(capsys.readouterr().out)["files"][str(file)]["scores"]["steps"] == 24
 
 
+def test_rules_show_their_coverage(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unmatched share, warnings and samples, for the loop that improves rules."""
+    config = tmp_path / "config.yaml"
+    config.write_text('segment: {segmenter: rules, options: {rules: ["tool:test code=pytest"]}}')
+    assert main(["eval", str(file), "--segmenter", "rules", "--config", str(config)]) == 0
+    out = capsys.readouterr().out
+    assert "of the texts unmatched" in out
+    assert "! " in out
+
+
 def test_wrong_files_are_usage_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One line, exit code 2."""
     path = tmp_path / "x.jsonl"
