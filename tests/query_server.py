@@ -16,6 +16,7 @@ from tests.made import SECOND, T0, operation, span
 from whyflame.config import Config
 from whyflame.serve.api import Actions, build_api
 from whyflame.serve.pyroscope import pyroscope_routes
+from whyflame.serve.runner import Runner
 from whyflame.serve.store_questions import StoreQuestions
 from whyflame.store.duck import Store
 from whyflame.store.settled import SettledWriter
@@ -130,9 +131,10 @@ def serving(store: Store, config: Config | None = None) -> Iterator[QueryServer]
     """The real application on an ephemeral port."""
     config = config or Config()
     questions = StoreQuestions(store, config, lambda: NOW)
-    routes = pyroscope_routes(store, config, lambda: NOW)
+    runner = Runner(store, config.query)
+    routes = pyroscope_routes(runner, config, lambda: NOW)
     actions = Actions(lambda: True, lambda *_: None, lambda *_: {})
-    app = build_api(questions, actions, None, config.http, routes)
+    app = build_api(questions, runner, actions, None, config.http, routes)
     with run_app(app) as url, httpx.Client(base_url=url, timeout=20, trust_env=False) as client:
         yield QueryServer(url, client, store)
 

@@ -11,6 +11,7 @@ from whyflame.config import Config
 from whyflame.serve.api import Actions, build_api
 from whyflame.serve.outbox import outbox_routes
 from whyflame.serve.pyroscope import pyroscope_routes
+from whyflame.serve.runner import Runner
 from whyflame.serve.store_questions import StoreQuestions
 from whyflame.store.duck import Store
 
@@ -27,14 +28,16 @@ def api_routes(folder: Path) -> list[tuple[str, frozenset[str]]]:
     actions = Actions(
         lambda: True, lambda *_: None, lambda *_: {}, lambda *_: "id", lambda *_: None
     )
+    runner = Runner(store, config.query)
     app = build_api(
         StoreQuestions(store, config, lambda: 0),
+        runner,
         actions,
         None,
         config.http,
         routes=[
-            *pyroscope_routes(store, config, lambda: 0),
-            *outbox_routes(store, lambda: 0, nullcontext),
+            *pyroscope_routes(runner, config, lambda: 0),
+            *outbox_routes(store, runner, lambda: 0, nullcontext),
         ],
     )
     found = [

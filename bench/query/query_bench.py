@@ -30,6 +30,7 @@ from whyflame.config.callers import Callers
 from whyflame.serve.access import RequireToken
 from whyflame.serve.pyroscope import pyroscope_routes
 from whyflame.serve.pyroscope.messages import message_class
+from whyflame.serve.runner import Runner
 from whyflame.store.duck import Store
 
 TOKENS = "agent:tokens:count:agent:count"
@@ -125,7 +126,7 @@ def cpu_seconds() -> float:
 
 def serve(store: Store, now_ns: int) -> tuple[uvicorn.Server, str]:
     app = Starlette(
-        routes=pyroscope_routes(store, Config(), lambda: now_ns),
+        routes=pyroscope_routes(Runner(store, Config().query), Config(), lambda: now_ns),
         middleware=[Middleware(RequireToken, readers=Callers(HttpConfig().auth))],
     )
     listener = socket.create_server(("127.0.0.1", 0))

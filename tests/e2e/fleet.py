@@ -15,6 +15,7 @@ from whyflame.app.build import now_ns, open_store
 from whyflame.app.offline import import_captures
 from whyflame.config import Config, HttpConfig
 from whyflame.serve.api import Actions, build_api
+from whyflame.serve.runner import Runner
 from whyflame.serve.store_questions import StoreQuestions
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def serve_fleet(folder: Path, requests: int) -> Iterator[Fleet]:
     import_captures(folder, config, islice(demo_data.requests(), requests))
     store = open_store(folder, config)
     try:
-        with run_app(build_api(StoreQuestions(store, config, now_ns), no_actions(), None)) as url:
+        questions, runner = StoreQuestions(store, config, now_ns), Runner(store, config.query)
+        with run_app(build_api(questions, runner, no_actions(), None)) as url:
             yield Fleet(url)
     finally:
         store.close()

@@ -17,6 +17,7 @@ from whyflame.app.build import now_ns
 from whyflame.config import AuthConfig, Config, HttpConfig
 from whyflame.fold.profile import Profile, SampleType
 from whyflame.serve.api import build_api
+from whyflame.serve.runner import Runner
 from whyflame.serve.store_questions import StoreQuestions
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ def serving(
 ) -> Iterator[Opened]:
     store = open_filled(folder / "store.duckdb", operations)
     try:
-        app = build_api(kind(store, Config(), now_ns), no_actions(), None, http or HttpConfig())
+        config = Config()
+        questions, runner = kind(store, config, now_ns), Runner(store, config.query)
+        app = build_api(questions, runner, no_actions(), None, http or HttpConfig())
         with run_app(app) as url:
             yield Opened(url, store)
     finally:

@@ -25,6 +25,7 @@ from whyflame.journal import JournalWriter, Signal
 from whyflame.serve.api import Actions, build_api
 from whyflame.serve.outbox import outbox_routes
 from whyflame.serve.pyroscope import pyroscope_routes
+from whyflame.serve.runner import Runner
 from whyflame.serve.store_questions import StoreQuestions
 
 if TYPE_CHECKING:
@@ -164,11 +165,12 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
             pipeline.store.path.parent, identifier, tenant
         ),
     )
+    runner = Runner(pipeline.store, config.query)
     routes = [
-        *pyroscope_routes(pipeline.store, config, now_ns),
-        *outbox_routes(pipeline.store, now_ns, partial(_outbox_changes, export, state)),
+        *pyroscope_routes(runner, config, now_ns),
+        *outbox_routes(pipeline.store, runner, now_ns, partial(_outbox_changes, export, state)),
     ]
-    app = build_api(questions, actions, metrics_dir, config.http, routes)
+    app = build_api(questions, runner, actions, metrics_dir, config.http, routes)
     for thread in threads:
         thread.start()
     host, port = listener.getsockname()[:2]

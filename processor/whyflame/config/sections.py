@@ -103,15 +103,19 @@ class HttpConfig:
 
 @dataclass(frozen=True, slots=True)
 class QueryConfig:
-    """Bounds of the questions that Grafana asks (Pyroscope's query API)."""
+    """Bounds of every question asked over HTTP: by Grafana, the page, the API."""
 
     timeout: float = setting(30.0, "longest time for one answer", "duration")
     concurrency: int = setting(4, "questions answered at the same time", minimum=1)
     max_stacks: int = setting(
-        1_000_000, "distinct stacks of one question; more are refused", minimum=1
+        1_000_000, "stacks or rows that one question may give; more are refused", minimum=1
     )
-    max_length: float = setting(0.0, "longest time range; 0 sets no limit", "duration")
-    max_lookback: float = setting(0.0, "how far back ranges reach; 0 sets no limit", "duration")
+    max_length: float = setting(
+        0.0, "longest time range that Grafana may ask for; 0 sets no limit", "duration"
+    )
+    max_lookback: float = setting(
+        0.0, "how far back Grafana's ranges reach; 0 sets no limit", "duration"
+    )
     max_label_values: int = setting(
         1000, "values offered for one label, the newest ones", minimum=1
     )
@@ -225,7 +229,7 @@ class Config:
     data_dir: str = setting("", "where journal and store live; empty: the user's state directory")
     otlp: OtlpConfig = section(OtlpConfig, "receivers")
     http: HttpConfig = section(HttpConfig, "API, page, metrics")
-    query: QueryConfig = section(QueryConfig, "Pyroscope's query API, for Grafana")
+    query: QueryConfig = section(QueryConfig, "bounds of questions over HTTP")
     journal: JournalConfig = section(JournalConfig, "durable log")
     index: IndexConfig = section(IndexConfig, "bounds of spans")
     store: StoreConfig = section(StoreConfig, "DuckDB store")

@@ -18,10 +18,18 @@ from starlette.routing import Route
 from whyflame import telemetry
 from whyflame.config import AuthConfig, HttpConfig
 from whyflame.config.callers import Callers
-from whyflame.errors import Backpressure, NothingMatched, UsageError, WhyflameError
+from whyflame.errors import (
+    Backpressure,
+    NothingMatched,
+    QueryStopped,
+    QueryTooLarge,
+    UsageError,
+    WhyflameError,
+)
 from whyflame.fold.encode import ENCODINGS
 from whyflame.fold.names import unknown_name
 from whyflame.serve.access import FORGET_PATH, RequireToken, tenant_of
+from whyflame.serve.answering import Answering
 from whyflame.serve.differences import DIFF_ENCODINGS, UNITS
 from whyflame.serve.openapi import openapi_routes
 from whyflame.serve.page import page_routes
@@ -42,6 +50,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from whyflame.serve.questions import PageQuestions
+    from whyflame.serve.runner import Runner
 
 __all__ = ["Actions", "build_api"]
 
@@ -76,6 +85,7 @@ class Actions:
 
 def build_api(
     questions: PageQuestions,
+    runner: Runner,
     actions: Actions,
     metrics_dir: Path | None,
     http: HttpConfig | None = None,
@@ -84,15 +94,17 @@ def build_api(
     """The ASGI application.
 
     Args:
-        questions: Who answers. actions: What else may be asked for.
+        questions: Who answers. runner: What bounds every question.
+        actions: What else may be asked for.
         metrics_dir: Shared metrics of all processes; None for this one alone.
         http: Who may read, and who may forget; everyone when not given.
         routes: Of further APIs, behind the same tokens.
     """
-    api = _Api(questions, actions, metrics_dir)
+    answering = Answering(questions, runner)
+    api = _Api(answering, actions, metrics_dir)
     return Starlette(
         routes=[
-            *page_routes(questions),
+            *page_routes(questions, answering),
             Route("/healthz", api.healthz),
             Route("/readyz", api.readyz),
             Route("/metrics", api.metrics),
@@ -116,10 +128,8 @@ def build_api(
 class _Api:
     """The handlers."""
 
-    def __init__(
-        self, questions: PageQuestions, actions: Actions, metrics_dir: Path | None
-    ) -> None:
-        self._questions = questions
+    def __init__(self, answering: Answering, actions: Actions, metrics_dir: Path | None) -> None:
+        self._ask = answering.ask
         self._actions = actions
         self._metrics_dir = metrics_dir
 
@@ -136,18 +146,15 @@ class _Api:
         return Response(body, headers={"Content-Type": media_type})
 
     async def totals(self, request: Request) -> Response:
-        by = read_many(request, "by")
-        return json_answer(
-            await run_in_threadpool(self._questions.totals, by, read_filter(request))
-        )
+        by, chosen = read_many(request, "by"), read_filter(request)
+        return json_answer(await self._ask(request, lambda asked: asked.totals(by, chosen)))
 
     async def profile(self, request: Request) -> Response:
         encoding = request.query_params.get("format", "json")
         if encoding not in ENCODINGS:
             raise UsageError(f"unknown format {encoding!r}; known: {', '.join(ENCODINGS)}")
-        body = await run_in_threadpool(
-            self._questions.profile, read_profile_request(request), encoding
-        )
+        wanted = read_profile_request(request)
+        body = await self._ask(request, lambda asked: asked.profile(wanted, encoding))
         return Response(body, headers={"Content-Type": ENCODINGS[encoding].media_type})
 
     async def diff(self, request: Request) -> Response:
@@ -155,7 +162,7 @@ class _Api:
         encoding, unit = query.get("format", "json"), query.get("per", "run")
         if unit not in UNITS:
             raise unknown_name("unit", unit, UNITS)
-        asked = DiffRequest(
+        wanted = DiffRequest(
             profile=read_profile_request(request),
             base=tuple(query.getlist("base")),
             target=tuple(query.getlist("target")),
@@ -164,23 +171,20 @@ class _Api:
             unit=unit,
             pair_by=query.get("pair_by"),
         )
-        body = await run_in_threadpool(self._questions.diff, asked, encoding)
+        body = await self._ask(request, lambda asked: asked.diff(wanted, encoding))
         return Response(body, headers={"Content-Type": DIFF_ENCODINGS[encoding]})
 
     async def sessions(self, request: Request) -> Response:
-        limit = read_number(request, "limit", 100)
-        return json_answer(
-            await run_in_threadpool(self._questions.sessions, read_filter(request), limit)
-        )
+        limit, chosen = read_number(request, "limit", 100), read_filter(request)
+        return json_answer(await self._ask(request, lambda asked: asked.sessions(chosen, limit)))
 
     async def session(self, request: Request) -> Response:
-        session = request.path_params["session"]
-        return json_answer(
-            await run_in_threadpool(self._questions.session, session, tenant_of(request))
-        )
+        session, tenant = request.path_params["session"], tenant_of(request)
+        return json_answer(await self._ask(request, lambda asked: asked.session(session, tenant)))
 
     async def status(self, request: Request) -> Response:
-        return json_answer(await run_in_threadpool(self._questions.status, tenant_of(request)))
+        tenant = tenant_of(request)
+        return json_answer(await self._ask(request, lambda asked: asked.status(tenant)))
 
     async def ingest(self, request: Request) -> Response:
         # Not a content type a foreign web page may send without being asked for permission first.
@@ -266,10 +270,12 @@ def _error(message: str, code: int, status: int) -> Response:
 
 def _answer_error(_: Request, error: Exception) -> Response:
     """One place maps errors to HTTP."""
-    if isinstance(error, UsageError):
+    if isinstance(error, UsageError | QueryTooLarge):
         return _error(str(error), error.exit_code, 400)
     if isinstance(error, NothingMatched):
         return _error(str(error), error.exit_code, 404)
+    if isinstance(error, QueryStopped):
+        return _error(str(error), error.exit_code, 504)
     if isinstance(error, Backpressure):
         answer = _error(str(error), error.exit_code, 503)
         answer.headers["Retry-After"] = str(max(1, round(error.retry_after_seconds)))

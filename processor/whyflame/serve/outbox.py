@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from whyflame.store.outbox_letters import (
     list_letters,
     retry_letters,
 )
+from whyflame.store.running import RunningStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from whyflame.serve.runner import Runner
     from whyflame.store.duck import Store
 
 __all__ = ["outbox_routes"]
@@ -36,16 +39,20 @@ _MAX_ID = (1 << 63) - 1
 
 
 def outbox_routes(
-    store: Store, clock_ns: Callable[[], int], changing: Callable[[], AbstractContextManager[None]]
+    store: Store,
+    runner: Runner,
+    clock_ns: Callable[[], int],
+    changing: Callable[[], AbstractContextManager[None]],
 ) -> list[Route]:
     """The two routes.
 
     Args:
-        store: The open store. clock_ns: Now, in nanoseconds since the epoch.
+        store: The open store. runner: What bounds every question.
+        clock_ns: Now, in nanoseconds since the epoch.
         changing: Makes what is held while the outbox is changed: the export stage must not number
             payloads then.
     """
-    handlers = _Outbox(store, clock_ns, changing)
+    handlers = _Outbox(store, runner, clock_ns, changing)
     return [
         Route(OUTBOX_PATH, handlers.show),
         Route(OUTBOX_PATH, handlers.change, methods=["POST"]),
@@ -58,23 +65,25 @@ class _Outbox:
     def __init__(
         self,
         store: Store,
+        runner: Runner,
         clock_ns: Callable[[], int],
         changing: Callable[[], AbstractContextManager[None]],
     ) -> None:
-        self._store, self._clock_ns, self._changing = store, clock_ns, changing
+        self._store, self._runner = store, runner
+        self._clock_ns, self._changing = clock_ns, changing
 
     async def show(self, request: Request) -> Response:
         state = request.query_params.get("state") or None
         if state is not None and state not in _STATES:
             raise UsageError(f"unknown state {state!r}; known: {', '.join(_STATES)}")
-        letters = await run_in_threadpool(
+        asked = functools.partial(
             list_letters,
-            self._store,
             exporter=request.query_params.get("exporter") or None,
             state=state,
             limit=read_number(request, "limit", 1000),
             tenant=tenant_of(request),
         )
+        letters = await self._runner.run(request, lambda running: asked(RunningStore(running)))
         return json_answer({"payloads": letter_rows(letters)})
 
     async def change(self, request: Request) -> Response:

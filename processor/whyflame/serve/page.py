@@ -9,7 +9,6 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import Message, Receive, Scope, Send
 
+    from whyflame.serve.answering import Answering
     from whyflame.serve.questions import PageQuestions
 
 __all__ = ["page_routes"]
@@ -44,9 +44,9 @@ HEADERS = {
 }
 
 
-def page_routes(questions: PageQuestions) -> list[BaseRoute]:
+def page_routes(questions: PageQuestions, answering: Answering) -> list[BaseRoute]:
     """Routes of the page, its files, and what it asks beside the other API."""
-    page = _Page(questions)
+    page = _Page(questions, answering)
     return [
         Route("/", page.index),
         Route("/static/palette.css", page.palette),
@@ -61,8 +61,9 @@ def page_routes(questions: PageQuestions) -> list[BaseRoute]:
 class _Page:
     """The handlers."""
 
-    def __init__(self, questions: PageQuestions) -> None:
-        self._questions = questions
+    def __init__(self, questions: PageQuestions, answering: Answering) -> None:
+        self._options = questions.options()
+        self._ask = answering.ask
 
     async def index(self, _: Request) -> Response:
         return Response(_file("index.html"), media_type="text/html", headers=HEADERS)
@@ -71,17 +72,15 @@ class _Page:
         return Response(_palette(), media_type="text/css", headers=HEADERS)
 
     async def options(self, _: Request) -> Response:
-        return json_answer(self._questions.options())
+        return json_answer(self._options)
 
     async def values(self, request: Request) -> Response:
         field = request.query_params.get("field")
         if field is None:
             raise UsageError("which field? give field=NAME")
         contains = request.query_params.get("contains", "")
-        limit = read_number(request, "limit", 50)
-        found = await run_in_threadpool(
-            self._questions.values, field, contains, read_filter(request), limit
-        )
+        limit, chosen = read_number(request, "limit", 50), read_filter(request)
+        found = await self._ask(request, lambda asked: asked.values(field, contains, chosen, limit))
         return json_answer(found)
 
     async def behind(self, request: Request) -> Response:
@@ -89,18 +88,19 @@ class _Page:
         frames = tuple(query.getlist("frame"))
         if not frames:
             raise UsageError("which frame? give frame=NAME for it and each one above it")
-        asked = FrameRequest(
+        wanted = FrameRequest(
             profile=read_profile_request(request),
             frames=frames,
             anywhere=query.get("anywhere", "false") == "true",
             session=query.get("session"),
         )
         limit = read_number(request, "limit", 100)
-        return json_answer(await run_in_threadpool(self._questions.behind, asked, limit))
+        return json_answer(await self._ask(request, lambda asked: asked.behind(wanted, limit)))
 
     async def coverage(self, request: Request) -> Response:
         """The coverage report with findings; an empty store has one too."""
-        answer = await run_in_threadpool(self._questions.totals, (), read_filter(request))
+        chosen = read_filter(request)
+        answer = await self._ask(request, lambda asked: asked.totals((), chosen))
         report = answer["coverage"]
         findings = [
             {"who": found.who, "what": found.what, "mend": found.mend} for found in advise(report)

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from whyflame.store.readable import Readable
 
 __all__ = [
     "DiffRequest",
@@ -114,6 +119,9 @@ class Questions(Protocol):
 
 class PageQuestions(Questions, Protocol):
     """What the page asks beside: only whoever has the store can answer."""
+
+    def reading(self, store: Readable) -> Self:
+        """The same, answered from another view of the store: one that can be stopped."""
 
     def options(self) -> dict[str, Any]:
         """Views, measures, fields and links that can be chosen."""

@@ -24,12 +24,13 @@ from whyflame.store.totals import INNER_KEYS, totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
     from whyflame.config import Config
     from whyflame.fold.profile import Profile
     from whyflame.fold.projection import Projection
     from whyflame.serve.questions import DiffRequest, Filter, FrameRequest, ProfileRequest
-    from whyflame.store.duck import Store
+    from whyflame.store.readable import Readable
 
 __all__ = ["StoreQuestions"]
 
@@ -46,7 +47,7 @@ class StoreQuestions:
 
     def __init__(
         self,
-        store: Store,
+        store: Readable,
         config: Config,
         clock_ns: Callable[[], int],
         status: Callable[[], dict[str, Any]] = dict,
@@ -55,6 +56,10 @@ class StoreQuestions:
         self._config = config
         self._clock_ns = clock_ns
         self._status = status
+
+    def reading(self, store: Readable) -> Self:
+        """See `PageQuestions`."""
+        return type(self)(store, self._config, self._clock_ns, self._status)
 
     def totals(self, by: tuple[str, ...], chosen: Filter) -> dict[str, Any]:
         """See `Questions`.

@@ -10,11 +10,9 @@ from whyflame.fold.projection import compile_query
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import duckdb
-
     from whyflame.fold.profile import Profile
     from whyflame.fold.projection import Projection
-    from whyflame.store.duck import Store
+    from whyflame.store.readable import Cursor, Readable
     from whyflame.store.running import RunningQuery
 
 __all__ = ["DictionaryTables", "fold_projection", "fold_running"]
@@ -27,7 +25,7 @@ class DictionaryTables:
         cursor: Of the asking thread.
     """
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
 
     def strings(self, ids: Iterable[int]) -> Mapping[int, str]:
@@ -49,7 +47,7 @@ class DictionaryTables:
         )
 
 
-def fold_projection(store: Store, projection: Projection) -> Profile:
+def fold_projection(store: Readable, projection: Projection) -> Profile:
     """The profile of a projection over what is settled now."""
     query = compile_query(projection)
     cursor = store.cursor()

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whyflame.fold.where import Fragment
-    from whyflame.store.duck import Store
+    from whyflame.store.readable import Readable
 
 __all__ = ["complete_values"]
 
 
 def complete_values(
-    store: Store, field: str, contains: str, condition: Fragment, limit: int
+    store: Readable, field: str, contains: str, condition: Fragment, limit: int
 ) -> dict[str, Any]:
     """How many operations have each value of a field, unknown ones left out.
 
@@ -42,7 +42,7 @@ def complete_values(
     }
 
 
-def _counted(store: Store, field: str, condition: Fragment) -> Iterable[tuple[str, int]]:
+def _counted(store: Readable, field: str, condition: Fragment) -> Iterable[tuple[str, int]]:
     role = role_of(field)
     if role is Role.PART:
         return [(part, 0) for part in TOKEN_PARTS]
@@ -64,7 +64,7 @@ def _counted(store: Store, field: str, condition: Fragment) -> Iterable[tuple[st
     ]
 
 
-def _texts(store: Store, role: Role, found: Any) -> Iterable[str]:
+def _texts(store: Readable, role: Role, found: Any) -> Iterable[str]:
     match role:
         case Role.STRING:
             return (store.strings.value(found) or "",)

@@ -11,9 +11,7 @@ from whyflame.store.totals import NO_USAGE, code_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import duckdb
-
-    from whyflame.store.duck import Store
+    from whyflame.store.readable import Cursor, Readable
 
 __all__ = ["EVERYTHING", "coverage"]
 
@@ -21,7 +19,7 @@ EVERYTHING = Fragment("")
 """The filter that excludes nothing, tenants included; for metrics."""
 
 
-def coverage(store: Store, condition: Fragment, tenant: str | None = None) -> dict[str, Any]:
+def coverage(store: Readable, condition: Fragment, tenant: str | None = None) -> dict[str, Any]:
     """What the totals rest on: dialects, merged views, what was not reported.
 
     Args:
@@ -86,7 +84,7 @@ def coverage(store: Store, condition: Fragment, tenant: str | None = None) -> di
 
 
 def _reasons(
-    store: Store, rows: Callable[[str], list[tuple[Any, ...]]], base: str, condition: str
+    store: Readable, rows: Callable[[str], list[tuple[Any, ...]]], base: str, condition: str
 ) -> dict[str, int]:
     """Spans that do not count, by reason."""
     return {
@@ -98,7 +96,7 @@ def _reasons(
     }
 
 
-def _counters(cursor: duckdb.DuckDBPyConnection, tenant: str | None) -> dict[str, dict[str, int]]:
+def _counters(cursor: Cursor, tenant: str | None) -> dict[str, dict[str, int]]:
     """What never became a row: rejected requests, dropped spans, unknown scopes."""
     found: dict[str, dict[str, int]] = {}
     for name, label, amount in cursor.execute(
@@ -111,7 +109,7 @@ def _counters(cursor: duckdb.DuckDBPyConnection, tenant: str | None) -> dict[str
 
 
 def _producers(
-    store: Store, rows: Callable[[str], list[tuple[Any, ...]]], base: str
+    store: Readable, rows: Callable[[str], list[tuple[Any, ...]]], base: str
 ) -> list[dict[str, Any]]:
     """What each instrumentation reports, and what it leaves out."""
     llm = code_of(store, "llm")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from whyflame.fold.where import compile_tenant
 
 if TYPE_CHECKING:
-    from whyflame.store.duck import Store
+    from whyflame.store.readable import Readable
 
 __all__ = ["operations_extent"]
 
 
-def operations_extent(store: Store, tenant: str) -> tuple[int, int | None, int | None]:
+def operations_extent(store: Readable, tenant: str) -> tuple[int, int | None, int | None]:
     """(operations, first start, last end); times are None without operations."""
     mine = compile_tenant(tenant)
     row = (

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whyflame.store.duck import Store
+    from whyflame.store.readable import Readable
 
 __all__ = ["Letter", "drop_letters", "letter_rows", "list_letters", "retry_letters"]
 
@@ -55,7 +56,7 @@ class Letter:
 
 
 def list_letters(
-    store: Store,
+    store: Readable,
     *,
     exporter: str | None = None,
     state: str | None = None,

@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING
 from whyflame.model import TOKEN_PARTS
 
 if TYPE_CHECKING:
-    import duckdb
-
     from whyflame.fold.where import Fragment
-    from whyflame.store.duck import Store
+    from whyflame.store.readable import Cursor, Readable
 
 __all__ = ["Reported", "find_reported"]
 
@@ -57,7 +55,7 @@ class Reported:
     shows_calls: str
 
 
-def find_reported(store: Store, cursor: duckdb.DuckDBPyConnection, tenant: Fragment) -> Reported:
+def find_reported(store: Readable, cursor: Cursor, tenant: Fragment) -> Reported:
     """Look at what is reported, once a question.
 
     Args:

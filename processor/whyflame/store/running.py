@@ -12,9 +12,10 @@ from whyflame.errors import QueryStopped, QueryTooLarge, UsageError, WhyflameErr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from whyflame.store.dictionary import Dictionary
     from whyflame.store.duck import Store
 
-__all__ = ["RunningQuery"]
+__all__ = ["RunningQuery", "RunningStore"]
 
 
 class RunningQuery:
@@ -60,9 +61,13 @@ class RunningQuery:
 
     def columns(self, sql: str, params: Iterable[object] = ()) -> list[Any]:
         """The columns of a statement's result as numpy arrays."""
-        found = self._run(sql, params, lambda found: list(found.fetchnumpy().values()))
-        self._bound(len(found[0]))
-        return list(found)
+        return list(self.named_columns(sql, params).values())
+
+    def named_columns(self, sql: str, params: Iterable[object] = ()) -> dict[str, Any]:
+        """As `columns`, by name."""
+        found: dict[str, Any] = self._run(sql, params, lambda found: found.fetchnumpy())
+        self._bound(len(next(iter(found.values()))))
+        return found
 
     def _bound(self, rows: int) -> None:
         if rows > self._max_rows:
@@ -110,3 +115,58 @@ class RunningQuery:
     def paths(self, ids: Iterable[int]) -> Mapping[int, Sequence[str]]:
         """Names of `paths` by id, outermost first."""
         return {number: self.store.paths.value(number) for number in ids}
+
+
+class RunningStore:
+    """The store as one running question may read it (`store.readable.Readable`).
+
+    Args:
+        query: Whose bounds hold for every statement.
+    """
+
+    def __init__(self, query: RunningQuery) -> None:
+        self._query = query
+
+    @property
+    def strings(self) -> Dictionary:
+        """The table `strings`."""
+        return self._query.store.strings
+
+    @property
+    def paths(self) -> Dictionary:
+        """The table `paths`."""
+        return self._query.store.paths
+
+    def cursor(self) -> _BoundedCursor:
+        """A cursor that runs on the question's own."""
+        return _BoundedCursor(self._query)
+
+    def database_bytes(self) -> int:
+        """Bytes on disk."""
+        return self._query.store.database_bytes()
+
+
+class _BoundedCursor:
+    """Statements run when their rows are read."""
+
+    def __init__(self, query: RunningQuery) -> None:
+        self._query = query
+
+    def execute(self, sql: str, params: Iterable[object] = (), /) -> _BoundedRows:
+        return _BoundedRows(self._query, sql, params)
+
+
+class _BoundedRows:
+    """The rows of one statement, all read at once: what is left on the cursor would be in the way."""
+
+    def __init__(self, query: RunningQuery, sql: str, params: Iterable[object]) -> None:
+        self._query, self._sql, self._params = query, sql, params
+
+    def fetchall(self) -> list[Any]:
+        return self._query.rows(self._sql, self._params)
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        return next(iter(self.fetchall()), None)
+
+    def fetchnumpy(self) -> dict[str, Any]:
+        return self._query.named_columns(self._sql, self._params)

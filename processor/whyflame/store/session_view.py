@@ -9,14 +9,14 @@ from whyflame.fold.measures import MEASURE_BY_NAME
 
 if TYPE_CHECKING:
     from whyflame.fold.where import Fragment
-    from whyflame.store.duck import Store
+    from whyflame.store.readable import Readable
 
 __all__ = ["list_sessions", "show_session"]
 
 _TOKENS = MEASURE_BY_NAME["tokens"]
 
 
-def list_sessions(store: Store, condition: Fragment, limit: int) -> dict[str, Any]:
+def list_sessions(store: Readable, condition: Fragment, limit: int) -> dict[str, Any]:
     """Sessions with their sums, the one that ended last first.
 
     Args:
@@ -32,8 +32,8 @@ def list_sessions(store: Store, condition: Fragment, limit: int) -> dict[str, An
             "any_value(root), any_value(outcome), sum(operations)::BIGINT, "
             f"{_TOKENS.nullable_sum_expression}, sum(cost_nanousd)::BIGINT, sum(errors)::BIGINT, "
             f"sum(self_ns)::BIGINT FROM operations{condition.sql} "
-            "GROUP BY session ORDER BY max(end_ns) DESC NULLS LAST, session",
-            list(condition.params),
+            "GROUP BY session ORDER BY max(end_ns) DESC NULLS LAST, session LIMIT ?",
+            [*condition.params, limit],
         )
         .fetchall()
     )
@@ -53,14 +53,25 @@ def list_sessions(store: Store, condition: Fragment, limit: int) -> dict[str, An
             "errors": errors,
             "duration_seconds": None if self_ns is None else self_ns / 1e9,
         }
-        for session, known, start, end, runs, agents, root, outcome, operations, tokens, cost, errors, self_ns in rows[
-            :limit
-        ]
+        for session, known, start, end, runs, agents, root, outcome, operations, tokens, cost, errors, self_ns in rows
     ]
-    return {"sessions": sessions, "not_shown": max(0, len(rows) - limit)}
+    return {"sessions": sessions, "not_shown": _count(store, condition) - len(sessions)}
 
 
-def show_session(store: Store, session: str, tenant: str) -> dict[str, Any]:
+def _count(store: Readable, condition: Fragment) -> int:
+    ((count,),) = (
+        store.cursor()
+        .execute(
+            "SELECT count(*) FROM (SELECT session FROM operations"
+            f"{condition.sql} GROUP BY session)",
+            list(condition.params),
+        )
+        .fetchall()
+    )
+    return int(count)
+
+
+def show_session(store: Readable, session: str, tenant: str) -> dict[str, Any]:
     """One session as runs > lanes > operations in order, each with its semantic path.
 
     Raises:
@@ -87,7 +98,7 @@ def show_session(store: Store, session: str, tenant: str) -> dict[str, Any]:
     return {"session": session, "runs": [_finish(run) for run in runs.values()]}
 
 
-def _add_row(store: Store, runs: dict[int, dict[str, Any]], row: tuple[Any, ...]) -> None:
+def _add_row(store: Readable, runs: dict[int, dict[str, Any]], row: tuple[Any, ...]) -> None:
     value = store.strings.value
     (
         number, lane, parent, parent_step, _, turn, step, path, root, outcome, kind, leaf, agent,

@@ -13,10 +13,8 @@ from whyflame.store.reported import find_reported
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import duckdb
-
     from whyflame.fold.where import Fragment
-    from whyflame.store.duck import Store
+    from whyflame.store.readable import Cursor, Readable
 
 __all__ = ["INNER_KEYS", "TOTAL_KEYS", "Totals", "totals"]
 
@@ -55,11 +53,11 @@ Totals = dict[str, Any]
 
 
 def totals(
-    store: Store,
+    store: Readable,
     by: Sequence[str],
     condition: Fragment,
     tenant: str = "",
-    cursor: duckdb.DuckDBPyConnection | None = None,
+    cursor: Cursor | None = None,
 ) -> list[Totals]:
     """Sums for every distinct value of the fields `by`, widest first.
 
@@ -155,7 +153,7 @@ def _add(left: int | None, right: int | None) -> int | None:
     return left + right
 
 
-def code_of(store: Store, value: str) -> int:
+def code_of(store: Readable, value: str) -> int:
     """Dictionary id of a string; -1, which no row holds, when it was never stored."""
     code = store.strings.find(value)
     return -1 if code is None else code
@@ -170,7 +168,7 @@ def _column(field: str) -> str:
     return spec.column
 
 
-def _value(store: Store, field: str, value: Any) -> Any:
+def _value(store: Readable, field: str, value: Any) -> Any:
     spec = FIELDS.get(field)
     if spec is None or value is None:
         return value

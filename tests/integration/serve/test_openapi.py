@@ -26,6 +26,7 @@ from whyflame.serve.api import Actions, build_api
 from whyflame.serve.differences import DIFF_ENCODINGS
 from whyflame.serve.openapi import description
 from whyflame.serve.outbox import outbox_routes
+from whyflame.serve.runner import Runner
 from whyflame.serve.store_questions import StoreQuestions
 
 if TYPE_CHECKING:
@@ -90,8 +91,10 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starlette]:
     actions = Actions(
         lambda: True, lambda *_: None, lambda *_: {"settled": 0}, forget, lambda *_: None
     )
-    routes = outbox_routes(store, lambda: NOW, nullcontext)
-    yield build_api(StoreQuestions(store, config(), lambda: NOW), actions, None, routes=routes)
+    runner = Runner(store, config().query)
+    routes = outbox_routes(store, runner, lambda: NOW, nullcontext)
+    questions = StoreQuestions(store, config(), lambda: NOW)
+    yield build_api(questions, runner, actions, None, routes=routes)
     store.close()
 
 

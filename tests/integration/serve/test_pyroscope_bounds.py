@@ -19,7 +19,7 @@ from tests.query_server import RANGE, TOKENS, QueryServer, made, open_filled, ru
 from whyflame.config import Config, QueryConfig
 from whyflame.errors import QueryStopped, QueryTooLarge, WhyflameError
 from whyflame.serve.pyroscope.connect import error_answer, timeout_of
-from whyflame.serve.pyroscope.runner import Runner
+from whyflame.serve.runner import Runner
 from whyflame.store.duck import Store
 from whyflame.store.running import RunningQuery
 

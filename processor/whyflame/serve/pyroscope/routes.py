@@ -17,7 +17,6 @@ from whyflame.serve.pyroscope.connect import ConnectError
 from whyflame.serve.pyroscope.messages import message_class
 from whyflame.serve.pyroscope.methods import METHODS, UNSUPPORTED
 from whyflame.serve.pyroscope.render import PAGES
-from whyflame.serve.pyroscope.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from whyflame.config import Config
-    from whyflame.store.duck import Store
+    from whyflame.serve.runner import Runner
     from whyflame.store.running import RunningQuery
 
 __all__ = ["pyroscope_routes"]
@@ -34,13 +33,13 @@ _LOG = logging.getLogger(__name__)
 _SERVICE = "/querier.v1.QuerierService/"
 
 
-def pyroscope_routes(store: Store, config: Config, clock_ns: Callable[[], int]) -> list[Route]:
+def pyroscope_routes(runner: Runner, config: Config, clock_ns: Callable[[], int]) -> list[Route]:
     """Routes that answer as Pyroscope would, about the operations of a store.
 
     Args:
-        store: The open store. config: Views, fields, bounds. clock_ns: Now, in nanoseconds.
+        runner: What questions run in. config: Views, fields, bounds. clock_ns: Now, in nanoseconds.
     """
-    server = _Server(store, config, clock_ns)
+    server = _Server(runner, config, clock_ns)
     methods = [
         Route(_SERVICE + name, functools.partial(server.method, name), methods=["POST"])
         for name in (*METHODS, *UNSUPPORTED)
@@ -52,9 +51,9 @@ def pyroscope_routes(store: Store, config: Config, clock_ns: Callable[[], int]) 
 class _Server:
     """The handlers."""
 
-    def __init__(self, store: Store, config: Config, clock_ns: Callable[[], int]) -> None:
+    def __init__(self, runner: Runner, config: Config, clock_ns: Callable[[], int]) -> None:
         self._settings = Settings.of(config)
-        self._runner = Runner(store, config.query)
+        self._runner = runner
         self._clock_ns = clock_ns
 
     async def method(self, name: str, request: Request) -> Response:

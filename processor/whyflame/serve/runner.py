@@ -6,8 +6,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from whyflame.errors import QueryStopped
-from whyflame.serve.pyroscope.connect import ConnectError
+from whyflame.errors import Backpressure, QueryStopped
 from whyflame.store.running import RunningQuery
 
 if TYPE_CHECKING:
@@ -40,20 +39,20 @@ class Runner:
         self._pending = 0
 
     async def run(
-        self, request: Request, work: Callable[[RunningQuery], _T], patience: float | None
+        self, request: Request, work: Callable[[RunningQuery], _T], patience: float | None = None
     ) -> _T:
         """What `work` gives, in a thread.
 
         Args:
             request: The question ends when its client goes away. work: What to do.
-            patience: Seconds the client waits; `query.timeout` is the most.
+            patience: Seconds the client waits; `query.timeout` is the most, and the default.
 
         Raises:
             QueryStopped: It took too long, or the client went away.
-            ConnectError: Too many others are waiting.
+            Backpressure: Too many others are waiting.
         """
         if self._pending >= self._settings.concurrency * (1 + _WAITING_PER_THREAD):
-            raise ConnectError("unavailable", "too many queries are waiting (query.concurrency)")
+            raise Backpressure("too many queries are waiting (query.concurrency)")
         seconds = min(self._settings.timeout, patience or self._settings.timeout)
         running = RunningQuery(self._store, self._settings.max_stacks)
         self._pending += 1
