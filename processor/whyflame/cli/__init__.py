@@ -5,28 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from whyflame import __version__
-from whyflame.cli import (
-    completion,
-    config,
-    demo,
-    diff,
-    doctor,
-    eval as evaluation,
-    forget,
-    ingest,
-    journal,
-    outbox,
-    profile,
-    segment,
-    send,
-    serve,
-    sessions,
-    top,
-    totals,
-)
 from whyflame.errors import WhyflameError
 
 if TYPE_CHECKING:
@@ -34,25 +16,27 @@ if TYPE_CHECKING:
 
 __all__ = ["build_parser", "main"]
 
-_COMMANDS = (
-    serve,
-    demo,
-    ingest,
-    send,
-    segment,
-    totals,
-    profile,
-    top,
-    sessions,
-    diff,
-    evaluation,
-    outbox,
-    doctor,
-    journal,
-    forget,
-    config,
-    completion,
-)
+_MODULE_BY_COMMAND = {
+    "serve": "serve",
+    "demo": "demo",
+    "import": "ingest",
+    "send": "send",
+    "segment": "segment",
+    "totals": "totals",
+    "profile": "profile",
+    "top": "top",
+    "sessions": "sessions",
+    "session": "sessions",
+    "diff": "diff",
+    "eval": "eval",
+    "outbox": "outbox",
+    "doctor": "doctor",
+    "journal": "journal",
+    "forget": "forget",
+    "config": "config",
+    "completion": "completion",
+}
+"""Where each command lives, in the order of the help; a module may declare two neighbours."""
 
 _EPILOG = """\
 start here:
@@ -63,8 +47,12 @@ exit codes: 0 done, 1 failed, 2 usage, 3 nothing matched
 """
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole command line as an argparse parser."""
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The command line as an argparse parser.
+
+    Args:
+        command: Know this one only: others need not be imported to run it. All when None.
+    """
     parser = argparse.ArgumentParser(
         prog="whyflame",
         description="Flame graphs of why LLM agents spend tokens.",
@@ -73,14 +61,18 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"whyflame {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in _COMMANDS:
-        module.add_parser(subparsers)
+    wanted = _MODULE_BY_COMMAND.values() if command is None else [_MODULE_BY_COMMAND[command]]
+    for module in dict.fromkeys(wanted):
+        import_module(f"whyflame.cli.{module}").add_parser(subparsers)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; errors end as one line on stderr and an exit code."""
-    args = build_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    # Help and mistakes need every command; a command that stands first needs none but itself.
+    command = words[0] if words and words[0] in _MODULE_BY_COMMAND else None
+    args = build_parser(command).parse_args(words)
     try:
         return int(args.run(args))
     except WhyflameError as error:

@@ -71,7 +71,7 @@ def questions(args: argparse.Namespace) -> Iterator[Questions]:
         from whyflame.serve.store_questions import StoreQuestions
 
         config = load_config(args)
-        store = open_store(data_dir(args), config)
+        store = open_store(data_dir(args), config, to_read=True)
         try:
             yield StoreQuestions(store, config, time.time_ns)
         finally:

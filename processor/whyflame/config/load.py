@@ -9,8 +9,6 @@ import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from whyflame.config.environment import Referenced, read_environment, resolve_references
 from whyflame.config.fields import Rule, rule_of
 from whyflame.config.place import Place, line_numbers, nearest
@@ -40,6 +38,8 @@ def load(path: str | Path, environment: Mapping[str, str] | None = None) -> Conf
     Raises:
         ConfigError: The file cannot be read, is no YAML, or has an unknown key or a wrong value.
     """
+    import yaml  # a command without a configuration does without its 20 ms
+
     place = Place(str(path))
     try:
         text = Path(path).read_text(encoding="utf-8")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
-
-import yaml
 
 from whyflame.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    import yaml
 
 __all__ = ["Place", "line_numbers", "nearest"]
 
@@ -44,6 +43,8 @@ class Place:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint at the known word that was probably meant, else the list of known ones."""
+    from difflib import get_close_matches  # only a mistake needs it
+
     words = sorted(known)
     close = get_close_matches(word, words, n=1, cutoff=0.6)
     if close:
@@ -53,6 +54,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def line_numbers(node: yaml.Node | None, place: Place) -> dict[tuple[str, ...], int]:
     """The line of every key below a YAML node; refuses a key that stands twice in one block."""
+    import yaml
+
     lines: dict[tuple[str, ...], int] = {}
     if isinstance(node, yaml.MappingNode):
         for key_node, value_node in node.value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -31,6 +30,8 @@ _SPECIAL = {"path": Role.PATH, "task": Role.TASK, "token_kind": Role.PART}
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> UsageError:
     """The error for a name that does not exist: names the nearest one and lists all."""
+    import difflib  # only a mistake needs it
+
     names = list(known)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["gzip_bytes"]
 
@@ -22,6 +21,8 @@ def gzip_bytes(data: bytes, level: int) -> bytes:
     if len(data) <= _CHUNK:
         packer = zlib.compressobj(level, zlib.DEFLATED, _WITH_HEADER)
         return packer.compress(data) + packer.flush()
+    from concurrent.futures import ThreadPoolExecutor  # small profiles do without its 10 ms
+
     view = memoryview(data)
     chunks = [view[start : start + _CHUNK] for start in range(0, len(data), _CHUNK)]
     with ThreadPoolExecutor(_WORKERS) as pool:

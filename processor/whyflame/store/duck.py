@@ -10,11 +10,10 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-
 from whyflame.errors import StoreBroken, StoreError, TransientError
 from whyflame.store.dictionary import Dictionary
-from whyflame.store.schema import ADDED_COLUMNS, SCHEMA_VERSION, TABLES, VIEWS
+from whyflame.store.driver import duckdb
+from whyflame.store.schema import ADDED_COLUMNS, LAYOUT, SCHEMA_VERSION, TABLES, VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,16 +31,20 @@ class Store:
         path: The DuckDB file; made when absent.
         memory_limit: Bytes DuckDB may use; 0 means 512 MiB.
         threads: DuckDB threads for queries.
+        to_read: Nothing will be written. Then a store that was closed in good order opens without
+            a change to its file, and many such readers may have it open.
 
     Raises:
         StoreError: Another process holds the file, or a newer whyflame wrote it.
     """
 
-    def __init__(self, path: Path, *, memory_limit: int = 0, threads: int = 2) -> None:
+    def __init__(
+        self, path: Path, *, memory_limit: int = 0, threads: int = 2, to_read: bool = False
+    ) -> None:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         limit = memory_limit or DEFAULT_MEMORY_LIMIT
-        config: dict[str, Any] = {
+        self._settings: dict[str, Any] = {
             "threads": threads,
             "memory_limit": f"{limit // (1 << 20)}MiB",
             "checkpoint_threshold": CHECKPOINT_THRESHOLD,
@@ -49,33 +52,62 @@ class Store:
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         }
-        try:
-            self._connection = duckdb.connect(str(path), config=config)
-        except duckdb.IOException as error:
-            if "lock" in str(error):
-                raise StoreError(
-                    f"{path} is in use by another process; ask the running server with --url"
-                ) from error
-            raise StoreError(f"cannot open {path}: {error}") from error
-        # No query may reach other files; set last, since it freezes the directories above.
-        self._connection.execute("SET enable_external_access = false")
+        # What a crash left in the write-ahead log is folded in once, not replayed by every reader.
+        self._is_read_only = to_read and path.exists() and not self._wal.exists()
+        self._connection = self._connect()
         self._prepare()
         self.strings = Dictionary(self._connection.cursor(), "strings", "value")
         self.paths = Dictionary(self._connection.cursor(), "paths", "names")
 
+    @property
+    def _wal(self) -> Path:
+        return self.path.with_name(self.path.name + ".wal")
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        try:
+            connection = duckdb.connect(
+                str(self.path), read_only=self._is_read_only, config=self._settings
+            )
+        except duckdb.IOException as error:
+            if "lock" in str(error):
+                raise StoreError(
+                    f"{self.path} is in use by another process; ask the running server with --url"
+                ) from error
+            raise StoreError(f"cannot open {self.path}: {error}") from error
+        # No query may reach other files; set last, since it freezes the directories above.
+        connection.execute("SET enable_external_access = false")
+        return connection
+
     def _prepare(self) -> None:
+        """Make what this version's layout has and the file has not."""
+        facts = self._facts()
+        schema = facts.get("schema", str(SCHEMA_VERSION))
+        if schema != str(SCHEMA_VERSION):
+            self._connection.close()
+            raise StoreError(
+                f"{self.path} has schema {schema}, this whyflame reads {SCHEMA_VERSION}: "
+                "start the version that wrote it, or use another --data-dir"
+            )
+        if facts.get("layout") == LAYOUT:
+            return
+        if self._is_read_only:
+            self._connection.close()
+            self._is_read_only = False
+            self._connection = self._connect()
         self._connection.execute(TABLES)
         self._connection.execute(ADDED_COLUMNS)
         self._connection.execute(VIEWS)
-        row = self._connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
-        if row is None:
-            self._connection.execute("INSERT INTO meta VALUES ('schema', ?)", [str(SCHEMA_VERSION)])
-        elif int(row[0]) != SCHEMA_VERSION:
-            self._connection.close()
-            raise StoreError(
-                f"{self.path} has schema {row[0]}, this whyflame reads {SCHEMA_VERSION}: "
-                "start the version that wrote it, or use another --data-dir"
-            )
+        self._connection.execute("DELETE FROM meta WHERE key IN ('schema', 'layout')")
+        self._connection.execute(
+            "INSERT INTO meta VALUES ('schema', ?), ('layout', ?)", [str(SCHEMA_VERSION), LAYOUT]
+        )
+
+    def _facts(self) -> dict[str, str]:
+        """The table `meta`; empty for a new file."""
+        try:
+            return dict(self._connection.execute("SELECT key, value FROM meta").fetchall())
+        except duckdb.CatalogException:
+            return {}
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection of its own for one thread."""
@@ -91,13 +123,13 @@ class Store:
 
     def close(self) -> None:
         """Checkpoint and release the file; the store cannot be used afterwards."""
-        self._connection.execute("CHECKPOINT")
+        if not self._is_read_only:
+            self._connection.execute("CHECKPOINT")
         self._connection.close()
 
     def database_bytes(self) -> int:
         """Bytes on disk: file and write-ahead log."""
-        wal = self.path.with_name(self.path.name + ".wal")
-        return sum(file.stat().st_size for file in (self.path, wal) if file.exists())
+        return sum(file.stat().st_size for file in (self.path, self._wal) if file.exists())
 
 
 @contextmanager

@@ -10,9 +10,8 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-
 from whyflame.errors import StoreError
+from whyflame.store.driver import duckdb
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,6 +11,8 @@ are ids of `paths`. Session, run and lane of a row are found through `session`, 
 
 from __future__ import annotations
 
+import zlib
+
 SCHEMA_VERSION = 2
 
 CODED_COLUMNS = (
@@ -131,3 +133,6 @@ CREATE OR REPLACE VIEW settled_now AS
 CREATE OR REPLACE VIEW operations AS
     SELECT * FROM settled_now WHERE counted;
 """
+
+LAYOUT = f"{zlib.crc32((TABLES + ADDED_COLUMNS + VIEWS).encode()):08x}"
+"""What stands in `meta` when all of it is there, so that opening need not look at every table."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 
 import pytest
 
-from whyflame.cli import build_parser
+from whyflame.cli import build_parser, main
 
 COMMANDS = (
     "serve",
@@ -45,3 +47,29 @@ def test_every_promised_command_is_there(command: str) -> None:
 def test_a_store_or_a_server_can_be_asked(command: str) -> None:
     flags = parsers()[command]._option_string_actions
     assert {"--data-dir", "--url"} <= set(flags)
+
+
+@pytest.mark.parametrize("command", parsers())
+def test_command_alone_has_the_help_that_it_has_among_all(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`main` imports only the module of the command that stands first."""
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == parsers()[command].format_help()
+
+
+def test_help_and_a_command_import_nothing_heavy() -> None:
+    heavy = "{'duckdb', '_duckdb', 'numpy', 'grpc', 'yaml', 'rich', 'asyncio', 'google.protobuf'}"
+    code = f"""
+import sys
+from whyflame.cli import build_parser
+build_parser().format_help()
+build_parser("profile").parse_args(["profile", "-o", "p.pb.gz"])
+print(sorted({heavy} & set(sys.modules)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=50
+    )
+    assert done.stdout.strip() == "[]"
