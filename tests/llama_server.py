@@ -75,7 +75,8 @@ def serve(weights: str) -> None:
     # One thread: several wait for each other in a spin, which a busy machine makes slow.
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(params)
-    print(server.listening_address, flush=True)
+    sys.stdout.write(f"{server.listening_address}\n")
+    sys.stdout.flush()
     threading.Event().wait()
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whyflame.app.opening import open_store
+from whyflame.app.own_calls import OwnCalls
 from whyflame.app.segments import StoredSegments
 from whyflame.dialects import Reader, dialect_settings
 from whyflame.export import ExportJob, Forwarding, build_exporters, build_forwarders
@@ -53,6 +54,7 @@ class Pipeline:
     Attributes:
         reader: Requests to spans. writer: Spans to the store. indexer: Journal to `writer`.
         unsettled, settled: Queue and writer of the settle job. settle_job: Settle and segment.
+        own_calls: The segmenter's own model calls to the journal.
         retention: Removes what is past its age or size.
         export_job: Profiles to the configured exporters; None when none is configured.
         forwarding: Received requests to other endpoints; None when none is configured.
@@ -65,6 +67,7 @@ class Pipeline:
     unsettled: Unsettled
     settled: SettledWriter
     settle_job: SettleJob
+    own_calls: OwnCalls
     retention: Retention
     export_job: ExportJob | None
     forwarding: Forwarding | None
@@ -73,6 +76,7 @@ class Pipeline:
         """Close what holds files; the threads that used the stages have ended."""
         if self.forwarding is not None:
             self.forwarding.close()
+        self.own_calls.close()
         self.store.close()
 
 
@@ -113,7 +117,8 @@ def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> P
     )
     unsettled = Unsettled(store, gap_ns=int(config.session.gap * SECOND_NS))
     settled = SettledWriter(store)
-    segment = StoredSegments(store, segmenter)
+    own_calls = OwnCalls(data_dir / JOURNAL, now_ns)
+    segment = StoredSegments(store, segmenter, own_calls.put)
     job = SettleJob(unsettled, settled, settle_spans, segment, config.settle, now_ns)
     export_job = build_exporters_job(store, config) if exports else None
     forwarding = build_forwarding(data_dir, config)

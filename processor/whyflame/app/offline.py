@@ -51,6 +51,7 @@ def import_captures(
                 read = Read()
         _store(pipeline, read, done)
         pipeline.settle_job.tick(everything=True)
+        _take_in_own_calls(pipeline)
     finally:
         pipeline.close()
     return done
@@ -89,9 +90,16 @@ def reindex(data_dir: Path, config: Config) -> dict[str, int]:
             done["renewed"] += result.superseded
             done["added"] += result.stored - result.superseded
         pipeline.settle_job.tick(everything=True)
+        _take_in_own_calls(pipeline)
     finally:
         pipeline.close()
     return done
+
+
+def _take_in_own_calls(pipeline: Pipeline) -> None:
+    """What the segmenter asked a model went to the journal: store and settle that as well."""
+    if pipeline.indexer.drain():
+        pipeline.settle_job.tick(everything=True)
 
 
 def _kept_frames(journal_dir: Path) -> Iterator[list[Frame]]:
@@ -110,7 +118,9 @@ def segment_now(
     pipeline = build_pipeline(data_dir, config, exports=False)
     try:
         pipeline.indexer.drain()
-        return segment_in(pipeline, config, session, segmenter, tenant)
+        done = segment_in(pipeline, config, session, segmenter, tenant)
+        _take_in_own_calls(pipeline)
+        return done
     finally:
         pipeline.close()
 
@@ -139,7 +149,7 @@ def segment_in(
     job = pipeline.settle_job
     if segmenter is not None:
         chosen = load_segmenter(config.segment, segmenter)
-        job = job.with_segment(StoredSegments(pipeline.store, chosen))
+        job = job.with_segment(StoredSegments(pipeline.store, chosen, pipeline.own_calls.put))
     traces = operations = 0
     keys = pipeline.unsettled.traces_of(session, tenant)
     if not keys:

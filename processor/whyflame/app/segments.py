@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
 from whyflame.model import Kind
 from whyflame.segment.lane import build_lanes
+from whyflame.segment.llm.accounting import OWN_SERVICE
+from whyflame.segment.llm.budget import PaidSegmenter
 from whyflame.segment.run import LaneMarks, apply, segment_lanes
 from whyflame.segment.segmenter import Mark
 from whyflame.store.marks import MarkRow, newest_marks
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
     from whyflame.model import Operation
     from whyflame.segment.lane import Lane
+    from whyflame.segment.llm.budget import LlmCall
     from whyflame.segment.segmenter import Segmenter
     from whyflame.store.duck import Store
 
@@ -24,6 +28,7 @@ __all__ = ["StoredSegments"]
 
 _LOG = logging.getLogger(__name__)
 _Run = tuple[str, str, int]
+Spent = Callable[[str, "Sequence[LlmCall]"], None]
 
 
 class StoredSegments:
@@ -31,15 +36,33 @@ class StoredSegments:
 
     Args:
         store: Where marks are kept. segmenter: The configured one.
+        spent: Gets the model calls that a segmenter made for a tenant.
     """
 
-    def __init__(self, store: Store, segmenter: Segmenter) -> None:
+    def __init__(
+        self, store: Store, segmenter: Segmenter, spent: Spent = lambda _tenant, _calls: None
+    ) -> None:
         self._store = store
         self._cursor = store.cursor()
         self._segmenter = segmenter
+        self._spent = spent
 
     def __call__(self, operations: Sequence[Operation]) -> list[MarkRow]:
         """Fill `root` and `path` of the operations; returns the new versions of marks."""
+        paid = self._segmenter
+        if not isinstance(paid, PaidSegmenter):
+            return self._segment_all(operations, paid)
+        rows: list[MarkRow] = []
+        for (tenant, service), members in _by_owner(operations).items():
+            # What the segmenter itself asked is stored too: asking about that would never end.
+            chosen = paid.unpaid if service == OWN_SERVICE else paid
+            try:
+                rows += self._segment_all(members, chosen)
+            finally:
+                self._spent(tenant, paid.account.take_calls())
+        return rows
+
+    def _segment_all(self, operations: Sequence[Operation], segmenter: Segmenter) -> list[MarkRow]:
         runs: dict[_Run, list[Operation]] = {}
         for op in operations:
             # Second views of a call may hold the text that the counted one lacks.
@@ -53,11 +76,11 @@ class StoredSegments:
                 row.lane, row.producer, row.input_sha256, marks
             )
         lanes = {run: build_lanes(members) for run, members in runs.items()}
-        segmenter = _Prepared(self._segmenter, lanes, known)
+        prepared = _Prepared(segmenter, lanes, known)
         return [
             row
             for run, members in runs.items()
-            for row in self._segment(run, members, lanes[run], segmenter, known.get(run, {}))
+            for row in self._segment(run, members, lanes[run], prepared, known.get(run, {}))
         ]
 
     def _segment(
@@ -79,6 +102,19 @@ class StoredSegments:
                 marks = tuple((mark.step, mark.path) for mark in found.marks)
                 rows.append(MarkRow(*run, found.lane, found.producer, found.input_sha256, marks))
         return rows
+
+
+def _by_owner(operations: Sequence[Operation]) -> dict[tuple[str, str], list[Operation]]:
+    """By tenant, what whyflame did itself apart from the rest; a run is never divided."""
+    own = {
+        (op.span.tenant, op.session, op.run) for op in operations if op.span.service == OWN_SERVICE
+    }
+    owners: dict[tuple[str, str], list[Operation]] = {}
+    for op in operations:
+        tenant = op.span.tenant
+        service = OWN_SERVICE if (tenant, op.session, op.run) in own else ""
+        owners.setdefault((tenant, service), []).append(op)
+    return owners
 
 
 class _Prepared:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from http.client import HTTPException
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
@@ -15,11 +16,16 @@ from whyflame.errors import ConfigError, TransientError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Answer", "ChatClient", "is_local"]
+__all__ = ["Answer", "ChatClient", "EndpointError", "is_local"]
 
 _MAX_ANSWER_BYTES = 4 << 20
 _REFUSALS = frozenset([400, 404, 415, 422, 500, 501])
 """Status codes that may mean "I do not know this response_format" (llama-cpp-python says 500)."""
+
+_UNANSWERED = (
+    URLError, HTTPException, OSError, ValueError, LookupError, TypeError, AttributeError,
+)  # fmt: skip
+"""No connection, a broken one, or an answer of another form."""
 
 
 def _as_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
@@ -43,12 +49,28 @@ _FORMS = (_as_json_schema, _as_json_object, _as_text)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the endpoint said, and its own account of the tokens (0 when it gave none)."""
+    """What the endpoint said, and its own account of the tokens (None where it gave none)."""
 
     text: str
-    input_tokens: int
-    output_tokens: int
     model: str
+    response_id: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    reasoning_tokens: int | None
+
+
+class EndpointError(TransientError):
+    """The endpoint did not answer as asked.
+
+    Args:
+        message: What happened.
+        kind: Class of the failure: an HTTP status, or the name of an error.
+    """
+
+    def __init__(self, message: str, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 def is_local(endpoint: str) -> bool:
@@ -90,7 +112,7 @@ class ChatClient:
         refuse is kept for all later requests.
 
         Raises:
-            TransientError: No answer, or one that is not a chat completion.
+            EndpointError: No answer, or one that is not a chat completion.
         """
         while True:
             form = self._form
@@ -108,11 +130,12 @@ class ChatClient:
                 if error.code not in _REFUSALS or form + 1 == len(_FORMS):
                     raise self._failure(error) from error
                 self._form = max(self._form, form + 1)
-            except (URLError, OSError, ValueError, KeyError, IndexError, TypeError) as error:
+            except _UNANSWERED as error:
                 raise self._failure(error) from error
 
-    def _failure(self, error: Exception) -> TransientError:
-        return TransientError(f"{urlsplit(self._url).netloc}: {error!r}")
+    def _failure(self, error: Exception) -> EndpointError:
+        text = f"{urlsplit(self._url).netloc}: {error!r}"
+        return EndpointError(text, _kind_of(error))
 
     def _send(self, body: dict[str, Any]) -> Answer:
         headers = {"Content-Type": "application/json"}
@@ -122,9 +145,27 @@ class ChatClient:
         with urlopen(request, timeout=self._timeout) as response:  # noqa: S310 - as above
             raw = json.loads(response.read(_MAX_ANSWER_BYTES))
         usage = raw.get("usage") or {}
+        identifier = raw.get("id")
         return Answer(
             text=str(raw["choices"][0]["message"]["content"] or ""),
-            input_tokens=int(usage.get("prompt_tokens") or 0),
-            output_tokens=int(usage.get("completion_tokens") or 0),
             model=str(raw.get("model") or self.model),
+            response_id=identifier if isinstance(identifier, str) else None,
+            input_tokens=_count(usage.get("prompt_tokens")),
+            output_tokens=_count(usage.get("completion_tokens")),
+            cached_tokens=_count((usage.get("prompt_tokens_details") or {}).get("cached_tokens")),
+            reasoning_tokens=_count(
+                (usage.get("completion_tokens_details") or {}).get("reasoning_tokens")
+            ),
         )
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _kind_of(error: Exception) -> str:
+    """A short class of failure; never the text, which may quote what was sent."""
+    if isinstance(error, HTTPError):
+        return str(error.code)
+    reason = error.reason if isinstance(error, URLError) else error
+    return type(reason).__name__ if isinstance(reason, Exception) else "URLError"

@@ -8,14 +8,16 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import ConfigError, TransientError
 from whyflame.segment.auto.segmenter import AutoSegmenter
+from whyflame.segment.llm.accounting import OwnWork
 from whyflame.segment.llm.budget import Account, LlmCall
-from whyflame.segment.llm.client import ChatClient, is_local
+from whyflame.segment.llm.client import ChatClient, EndpointError, is_local
 from whyflame.segment.llm.evidence import INSTRUCTION, SCHEMA, has_excerpts, packet_of
 from whyflame.segment.segmenter import InvalidMarks, Mark, validate
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from whyflame.config import SegmentConfig
     from whyflame.segment.lane import Lane
+    from whyflame.segment.segmenter import Segmenter
 
 __all__ = ["LlmSegmenter", "Options"]
 
@@ -38,6 +41,7 @@ class Options:
 
     endpoint: str = "http://127.0.0.1:8080/v1"
     model: str = "local"
+    provider: str = ""
     evidence: str = "selective"
     key_file: str = ""
     allow_remote: bool = False
@@ -92,6 +96,8 @@ class LlmSegmenter:
     Attributes:
         outcomes: How lanes were segmented: "model", "cache", or why it was `auto`
             ("no_excerpts", "budget", "endpoint", "invalid").
+        account: Budget, and the requests made, to be stored as operations.
+        unpaid: Segments without a request; for the operations that `account` becomes.
     """
 
     name = "llm"
@@ -100,7 +106,10 @@ class LlmSegmenter:
         self.options = Options.read(config.options)
         self.outcomes: Counter[str] = Counter()
         self._auto = AutoSegmenter(config)
+        self.unpaid: Segmenter = OwnWork()
         self.namer = self._auto.namer
+        is_here = is_local(self.options.endpoint)
+        self._provider = self.options.provider or ("local" if is_here else "")
         key = Path(self.options.key_file).read_text("utf-8") if self.options.key_file else ""
         self._client = ChatClient(
             self.options.endpoint, self.options.model, key.strip(), self.options.timeout_seconds
@@ -170,18 +179,25 @@ class LlmSegmenter:
         chars = sum(len(message["content"]) for message in messages)
         if not self.account.reserve(chars // _CHARS_PER_TOKEN + self.options.max_answer_tokens):
             raise _NoBudgetError
-        start = time.time_ns()
+        key, start = self.account.next_key(), time.time_ns()
+        asked = partial(LlmCall, start, key=key, provider=self._provider,
+                        request_model=self.options.model)  # fmt: skip
         try:
             answer = self._client.ask(messages, SCHEMA, self.options.max_answer_tokens)
-        except TransientError:
-            self.account.note(
-                LlmCall(start, time.time_ns(), self.options.model, None, None, failed=True)
-            )
+        except EndpointError as error:
+            self.account.note(asked(end_ns=time.time_ns(), error=error.kind))
             raise
         self.account.note(
-            LlmCall(start, time.time_ns(), answer.model, answer.input_tokens or None,
-                    answer.output_tokens or None, failed=False)
-        )  # fmt: skip
+            asked(
+                end_ns=time.time_ns(),
+                model=answer.model,
+                response_id=answer.response_id,
+                input_tokens=answer.input_tokens,
+                output_tokens=answer.output_tokens,
+                cached_tokens=answer.cached_tokens,
+                reasoning_tokens=answer.reasoning_tokens,
+            )
+        )
         return answer.text
 
     def _read(self, lane: Lane, text: str) -> list[Mark]:
