@@ -130,8 +130,9 @@ def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> P
         max_bytes=config.store.max_bytes,
     )
     return Pipeline(
-        store, reader, writer, indexer, unsettled, settled, job, retention, export_job, forwarding
-    )
+        store, reader, writer, indexer, unsettled, settled, job, own_calls, retention, export_job,
+        forwarding,
+    )  # fmt: skip
 
 
 def build_exporters_job(store: Store, config: Config) -> ExportJob | None:
