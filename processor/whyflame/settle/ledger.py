@@ -58,6 +58,9 @@ class Ledger:
 
     def merge(self, outer: int, inner: int, why: str) -> None:
         """`inner` and its views are further views of `outer`, which counts for all."""
+        if outer == inner:
+            # A head can stand below its own view: an event inside the span that it counts for.
+            return
         views = self.views.setdefault(outer, [outer])
         for view in self.views.pop(inner, [inner]):
             views.append(view)

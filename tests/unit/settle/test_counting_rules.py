@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -330,6 +331,25 @@ def test_an_event_that_describes_a_span_adds_no_call() -> None:
         + read_logs(described, tenant="", received_ns=1)
     )
     assert total(alone, *CALLS) == total(both, *CALLS) == (1, 100, 10)
+
+
+def test_an_event_below_the_tool_span_that_is_its_view() -> None:
+    """Events count first there: the span above the event is a view of it, and not its wrapper."""
+    span, event = (
+        replace(read, dialect="gemini_cli", signal=signal)
+        for read, signal in zip(
+            read_traces(
+                traces(Row("x", "t", tool("ls")), Row("x", "t", tool("ls"), id=2, parent=1)),
+                tenant="",
+                received_ns=1,
+            ),
+            ("span", "log"),
+            strict=True,
+        )
+    )
+    above, below = number([span, event])
+    assert (below.counted, above.counted, above.why) == (True, False, "other_signal")
+    assert above.same_as == below.span.span_key
 
 
 def test_cycles_do_not_loop() -> None:
