@@ -111,7 +111,7 @@ def _locate(request: ExportTraceServiceRequest) -> Template:
             newest = max(newest, time)
     texts = [
         found + len(prefix)
-        for prefix in (b"conv-", b"resp_", b"call_")
+        for prefix in (b"conv-", b"resp_", b"call_", b"ref_")
         for found in _find_all(payload, prefix)
         if payload[found + len(prefix) : found + len(prefix) + 8].isalnum()
     ]
@@ -240,8 +240,10 @@ class _Maker:
         return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
 
     def _text(self, shortest: int, longest: int) -> str:
+        """Words at random; the reference among the first is new in every round, so no text repeats."""
         rng, length = self._rng, self._rng.randint(shortest, longest)
-        words: list[str] = []
+        words = [rng.choice(WORDS), rng.choice(WORDS), f"ref_{rng.randbytes(4).hex()}"]
+        length -= sum(map(len, words)) + len(words)
         while length > 0:
             plain = rng.random() < 0.93
             words.append(rng.choice(WORDS) if plain else rng.randbytes(3).hex())

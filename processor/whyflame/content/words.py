@@ -22,12 +22,13 @@ from whyflame.content.vocabulary import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["BAG_BITS", "bag_of", "clause_words", "known_words", "lead_of", "plain_words"]
+__all__ = ["BAG_BITS", "bag_of", "clause_words", "known_words", "lead_at", "lead_of", "plain_words"]
 
 BAG_BITS = 256
 _WORD = re.compile(r"[a-z]{3,}")
 _WORD_LIMIT = 20
-_MEMO_LIMIT = 20_000
+_MEMO_LIMIT = 30_000
+_NUMBERED_LIMIT = 10_000
 _MEMO_CHARS = 40
 _DIGIT = re.compile(r"[0-9]")
 _EDGES = ".,:;!?()[]{}<>\"'`*#-—…“”’。，：；！？（）「」"  # noqa: RUF001
@@ -47,7 +48,8 @@ _INTRODUCTIONS = frozenset([("name", "is"), ("i", "am"), ("ich", "bin"), ("bin",
 class _Bits(dict[str, int]):
     """Token -> the bag bits and cue bits of its words; `_SIMPLE` learns the token with it.
 
-    Tokens that are long or hold digits (ids, numbers) hardly ever come again and are not kept.
+    Tokens that hold digits often never come again (ids), so they are few and forgotten together,
+    without the words of a language. They have no simple word.
     """
 
     def __missing__(self, token: str) -> int:
@@ -55,13 +57,18 @@ class _Bits(dict[str, int]):
         for word in _WORD.findall(token.lower()):
             if word not in STOP_WORDS:
                 bits |= 1 << (crc32(word.encode()) & (BAG_BITS - 1))
-            bits |= _CUE_BITS.get(word, 0) << BAG_BITS
-        if len(token) <= _MEMO_CHARS and _DIGIT.search(token) is None:
+            if word in _CUE_BITS:
+                bits |= _CUE_BITS[word] << BAG_BITS
+        if len(token) <= _MEMO_CHARS:
+            if _DIGIT.search(token) is None:
+                _SIMPLE[token] = _find_simple(token)
+            else:
+                _numbered.append(token)
             self[token] = bits
-            _SIMPLE[token] = _find_simple(token)
         return bits
 
 
+_numbered: list[str] = []
 _bits = _Bits()
 _bits_of = _bits.__getitem__
 # Token -> its word, "" when it is not kept; None when names of people have to be looked for.
@@ -75,9 +82,14 @@ def bag_of(tokens: Iterable[str]) -> int:
         tokens: A text split by white space, which no word spans: tokens repeat, so each is looked
             up whole, for a fifth of what finding its words takes.
     """
+    if len(_numbered) > _NUMBERED_LIMIT:
+        for token in _numbered:
+            del _bits[token]
+        _numbered.clear()
     if len(_bits) > _MEMO_LIMIT:
         _bits.clear()
         _SIMPLE.clear()
+        _numbered.clear()
     return reduce(or_, map(_bits_of, tokens), 0)
 
 
@@ -89,11 +101,17 @@ def lead_of(words: list[str]) -> int:
     return 0
 
 
+def lead_at(words: list[str]) -> int:
+    """Position of the first verb, 0 when there is none."""
+    return next((at for at, word in enumerate(words) if word in _LEADS), 0)
+
+
 _OPENERS = {
     spelled: skip
     for word, skip in CLAUSE_OPENERS.items()
     for spelled in (word, word.capitalize(), word.upper())
 }
+_OPENING = _OPENERS.keys()
 
 
 def clause_words(text: str, tokens: list[str], limit: int) -> list[str]:
@@ -107,9 +125,9 @@ def clause_words(text: str, tokens: list[str], limit: int) -> list[str]:
     if not text.isascii() and (translated := translate_cjk(text, limit)):
         return translated
     tokens = tokens[:40]
-    begin = 0
-    if any(skips := [_OPENERS.get(token, 0) for token in tokens[:32]]):
-        begin = next(position + skip for position, skip in enumerate(skips) if skip)
+    begin, first = 0, tokens[:32]
+    if not _OPENING.isdisjoint(first):
+        begin = next(at + _OPENERS[token] for at, token in enumerate(first) if token in _OPENERS)
     return known_words(tokens[begin : begin + 16], limit) or known_words(tokens[:16], limit)
 
 
@@ -153,13 +171,18 @@ def known_words(tokens: list[str], limit: int) -> list[str]:
 
     Where no word but the first has a capital, nothing can be part of a name by its neighbours.
     """
-    words = list(map(_SIMPLE.get, tokens, repeat("")))
+    few = 2 * limit  # nearly always enough: the rest need not be looked up
+    words = list(map(_SIMPLE.get, tokens[:few], repeat("")))
     if words and words[0] is None:
         lower, _, _, named, keeps, _ = _look_at(tokens[0]) or _SILENT
         words[0] = None if named else lower if keeps else ""
-    if None in words:
+    kept = dict.fromkeys(words)
+    if len(kept) <= limit and len(tokens) > few:
+        kept.update(dict.fromkeys(map(_SIMPLE.get, tokens[few:], repeat(""))))
+    if None in kept:
         return plain_words(tokens, limit)
-    return list(dict.fromkeys(filter(None, words)))[:limit]
+    kept.pop("", None)
+    return list(kept)[:limit]
 
 
 def plain_words(tokens: list[str], limit: int) -> list[str]:
