@@ -2,8 +2,9 @@
 
     python bench/segmentation/drift.py --bench ../shared/bench
 
-Runs of the public sets are replayed in pieces; after each piece the lane is segmented and what
-`stable_steps` allows is exported; the rest goes at the end. Shares are of steps.
+Runs of the public sets are replayed in pieces; after each piece the lane is segmented, and a step is
+exported when as many versions in a row as the exporter asks for gave it the same path; the rest goes
+at the end. Shares are of steps. A table for docs/segmentation.md.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import argparse
 from pathlib import Path
 
 from whyflame.config import SegmentConfig
-from whyflame.segment import Lane, stable_steps
+from whyflame.segment import Lane
 from whyflame.segment.auto.segmenter import AutoSegmenter
 from whyflame.segment.trajectories import lane_of, read_trajectories
+from whyflame.store.outbox_hold import AGREEING
 
 SOURCES = ("claude_code_todo", "tau_bench_airline", "who_and_when")
+PIECES = (5, 10, 15, 30)
 
 
 def paths_of(marks: list, steps: int) -> list:
@@ -29,16 +32,19 @@ def paths_of(marks: list, steps: int) -> list:
 
 def replay(lane: Lane, piece: int, segmenter: AutoSegmenter) -> tuple[int, int, int]:
     """Steps, steps exported before the end, and how many of these moved."""
-    steps, old = len(lane.steps), []
+    steps = len(lane.steps)
+    ends = [*range(piece, steps, piece), steps]
+    parts = [Lane(request=lane.request, steps=lane.steps[:end]) for end in ends]
+    versions = [
+        paths_of(marks, end) for end, marks in zip(ends, segmenter.segment_many(parts), strict=True)
+    ]
     exported: dict[int, tuple] = {}
-    for end in range(piece, steps, piece):
-        new = segmenter.segment(Lane(request=lane.request, steps=lane.steps[:end]))
-        paths = paths_of(new, end)
-        for step, stable in enumerate(stable_steps(old, new, end)):
-            if stable:
-                exported.setdefault(step, paths[step])
-        old = new
-    final = paths_of(segmenter.segment(lane), steps)
+    for newest in range(AGREEING, len(versions)):
+        recent = versions[newest - AGREEING : newest]
+        for step, paths in enumerate(zip(*recent, strict=False)):
+            if len(set(paths)) == 1:
+                exported.setdefault(step, paths[0])
+    final = versions[-1]
     return steps, len(exported), sum(final[step] != path for step, path in exported.items())
 
 
@@ -47,15 +53,17 @@ def main() -> None:
     parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
     options = parser.parse_args()
     segmenter = AutoSegmenter(SegmentConfig())
+    print("| pieces of |" + "".join(f" {piece} |" for piece in PIECES))
+    print("|---|" + "---|" * len(PIECES))
     for source in SOURCES:
         path = options.bench / "trajectories" / f"{source}.jsonl.gz"
         lanes = [lane_of(record) for record in read_trajectories(path)]
-        for piece in (5, 10, 15, 30):
+        cells = []
+        for piece in PIECES:
             rows = [replay(lane, piece, segmenter) for lane in lanes]
             steps, early, moved = map(sum, zip(*rows, strict=True))
-            print(
-                f"{source:20s} pieces of {piece:2d}: early {early / steps:.2f}, moved {moved / steps:.3f}"
-            )
+            cells.append(f" {early / steps:.2f}, {moved / steps:.3f} |")
+        print(f"| {source} |" + "".join(cells), flush=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from whyflame.export.forwarding import Forwarding
@@ -62,7 +63,7 @@ def build_exporters(config: Config) -> list[BoundExporter]:
     """
     promoted = tuple(config.fields)
     return [
-        build_exporter(name, block.type, block.options, promoted)
+        replace(build_exporter(name, block.type, block.options, promoted), settle=config.settle)
         for name, block in config.exporters.items()
         if not is_forwarder(block.type)
     ]

@@ -15,6 +15,7 @@ from whyflame.export.payloads import PayloadBuilder, decode_series
 from whyflame.export.times import SECOND_NS, WindowControl
 from whyflame.store.ask import DictionaryTables
 from whyflame.store.outbox import Outbox
+from whyflame.store.outbox_hold import NOTHING_HELD, HoldRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -179,6 +180,7 @@ class _Channel:
         self.delivery = Delivery(bound, self._outbox, executor, random)
         self.delivery.add(self._outbox.open_rows(bound.name))
         self._generation = -1
+        self._rule, self._held = _hold_rule(bound), NOTHING_HELD
         self._next_batch_ns = self._next_prune_ns = self._next_drift_ns = 0
 
     @property
@@ -204,9 +206,11 @@ class _Channel:
         def build(batch: Batch) -> Built:
             return self._builder.build(batch, window_ns, now_ns)
 
-        query = self._builder.query(self._bound.name, self._generation, window_ns, now_ns)
+        query = self._builder.query(
+            self._bound.name, self._generation, window_ns, now_ns, self._rule, self._held
+        )
         taken = self._outbox.take(query, now_ns, build)
-        self._generation = taken.generation
+        self._generation, self._held = taken.generation, taken.held
         self.delivery.add(taken.rows)
         self._count(taken)
         return taken
@@ -254,6 +258,14 @@ class _Channel:
         self.delivery.pump_results(now_ns)
         self._executor.shutdown(wait=False, cancel_futures=True)
         self._bound.exporter.close(deadline_seconds)
+
+
+def _hold_rule(bound: BoundExporter) -> HoldRule:
+    return HoldRule(
+        hold_ns=int(bound.settings.hold * SECOND_NS),
+        idle_ns=int(bound.settle.idle * SECOND_NS),
+        patience_ns=int(bound.settle.max_hold * SECOND_NS),
+    )
 
 
 def _on_grid(seconds: float) -> int:

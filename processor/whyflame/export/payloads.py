@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from whyflame.export.settings import ExportSettings
     from whyflame.fold.frames import Dictionary
+    from whyflame.store.outbox_hold import Held, HoldRule
 
 __all__ = ["PayloadBuilder", "compress", "decode_series", "encode_series"]
 
@@ -93,7 +94,13 @@ class PayloadBuilder:
         self.late = 0
 
     def query(
-        self, exporter: str, after_generation: int, window_ns: int, now_ns: int
+        self,
+        exporter: str,
+        after_generation: int,
+        window_ns: int,
+        now_ns: int,
+        rule: HoldRule,
+        held: Held,
     ) -> BatchQuery:
         """What to ask the outbox for."""
         return BatchQuery(
@@ -106,6 +113,8 @@ class PayloadBuilder:
             window_ns=window_ns,
             closed_ns=last_closed(now_ns),
             span_links=self._settings.span_links,
+            rule=rule,
+            held=held,
         )
 
     def build(self, batch: Batch, window_ns: int, now_ns: int) -> Built:

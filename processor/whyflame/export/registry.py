@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from whyflame.config import SettleConfig
 from whyflame.config.place import nearest
 from whyflame.errors import ConfigError
 from whyflame.export.protocol import Exporter, Forwarder
@@ -42,11 +43,16 @@ _FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class BoundExporter:
-    """An exporter under its configured name, with the settings all exporters share."""
+    """An exporter under its configured name, with the settings all exporters share.
+
+    Attributes:
+        settle: When a run is over; until then its operations wait for a settled path.
+    """
 
     name: str
     exporter: Exporter
     settings: ExportSettings
+    settle: SettleConfig = field(default_factory=SettleConfig)
 
 
 @dataclass(frozen=True, slots=True)

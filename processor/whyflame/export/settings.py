@@ -73,6 +73,12 @@ class ExportSettings:
     interval: float = setting(
         2.0, "how often new operations are looked for at the smallest window", "duration"
     )
+    hold: float = setting(
+        900.0,
+        "operations of a run that goes on wait until their path is settled, at most so long; "
+        "0 exports them at once",
+        "duration",
+    )
     in_flight: int = setting(4, "payloads sent at the same time", minimum=1, maximum=64)
     bytes_per_second: int = setting(
         3 * MIB, "profile bytes before compression that are sent a second", "bytes", minimum=KIB

@@ -2,7 +2,7 @@
 
 from whyflame.segment.lane import Call, Lane, Step, build_lanes
 from whyflame.segment.registry import load_segmenter
-from whyflame.segment.run import LaneMarks, apply, segment_run, stable_steps
+from whyflame.segment.run import LaneMarks, apply, segment_run
 from whyflame.segment.segmenter import InvalidMarks, Mark, Segmenter, validate
 
 __all__ = [
@@ -17,6 +17,5 @@ __all__ = [
     "build_lanes",
     "load_segmenter",
     "segment_run",
-    "stable_steps",
     "validate",
 ]

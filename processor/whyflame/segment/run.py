@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from whyflame.model import Operation
 
-__all__ = ["LaneMarks", "apply", "segment_lanes", "segment_run", "stable_steps"]
+__all__ = ["LaneMarks", "apply", "segment_lanes", "segment_run"]
 
 Path = tuple[str, ...]
 
@@ -128,36 +128,6 @@ def _checked(
             problem = str(error)
     kept = old.marks if old is not None else ()
     return LaneMarks(lane.name, segmenter.name, digest, kept, error=problem)
-
-
-def stable_steps(old: Sequence[Mark], new: Sequence[Mark], steps: int) -> list[bool]:
-    """Which steps of a lane that still grows may be exported.
-
-    A backend cannot be corrected, so a step waits until its interval is closed (it is not the
-    lane's last) and two versions in a row gave it the same path. When the run is over all of it may
-    go, whatever this says.
-
-    Args:
-        old: Marks of the version before.
-        new: Newest marks.
-        steps: Steps of the lane now.
-    """
-    before = dict(enumerate(_path_per_step(old, steps)))
-    closed = new[-1].step if new else 0
-    return [
-        step < closed and before[step] == path
-        for step, path in enumerate(_path_per_step(new, steps))
-    ]
-
-
-def _path_per_step(marks: Sequence[Mark], steps: int) -> list[Path | None]:
-    at = {mark.step: mark.path for mark in marks}
-    path: Path | None = None
-    found = []
-    for step in range(steps):
-        path = at.get(step, path)
-        found.append(path)
-    return found
 
 
 def apply(

@@ -18,6 +18,7 @@ from whyflame.store.outbox_batch import (
     mark_replaced,
     sum_tokens,
 )
+from whyflame.store.outbox_hold import NOTHING_HELD, Held, hold_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -95,6 +96,7 @@ class Taken:
         operations: Operations marked as exported.
         replaced: Of these, how many stand for a view that had been exported before, and went
             into no payload. complete: False when more operations wait.
+        held: Operations of runs that go on, left for later; pass on next time.
     """
 
     rows: tuple[OpenRow, ...]
@@ -102,6 +104,7 @@ class Taken:
     operations: int
     replaced: int
     complete: bool
+    held: Held = NOTHING_HELD
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +146,13 @@ class Outbox:
             build: Turns groups into payloads; must not use this outbox.
         """
         upto, complete = self._next_generation(query)
-        if upto <= query.after_generation:
-            return Taken((), query.after_generation, 0, 0, complete=True)
+        is_due = bool(query.held.traces) and query.held.due_ns <= now_ns
+        if upto <= query.after_generation and not is_due:
+            return Taken((), query.after_generation, 0, 0, complete=True, held=query.held)
         with transaction(self._cursor):
-            choose_operations(self._cursor, query, upto)
-            replaced = mark_replaced(self._cursor, query.exporter, query.after_generation)
+            choose_operations(self._cursor, query, upto, again=is_due)
+            held = hold_back(self._cursor, query.rule, upto, now_ns, query.exporter)
+            replaced = mark_replaced(self._cursor, query.exporter, query.looks_after)
             batch = Batch(
                 group_operations(self._cursor, query),
                 self._next_id(),
@@ -158,7 +163,8 @@ class Outbox:
             self._write(query.exporter, batch.first_id, built.rows, now_ns)
             self._write_carries(query.exporter, batch.first_id, built.carries, now_ns)
         rows = tuple(_open_row(row, now_ns) for row in built.rows)
-        return Taken(rows, upto, operations + replaced, replaced, complete=complete)
+        held = held if is_due else query.held.joined(held)
+        return Taken(rows, upto, operations + replaced, replaced, complete=complete, held=held)
 
     def _next_generation(self, query: BatchQuery) -> tuple[int, bool]:
         """The last generation of the next batch, and whether it is the newest."""

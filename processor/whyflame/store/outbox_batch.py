@@ -6,11 +6,12 @@ operations of the batch, and `export_replaced`, those of them that were exported
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from whyflame.fold.names import Role
 from whyflame.model import FIELDS, TOKEN_PARTS
+from whyflame.store.outbox_hold import NOTHING_HELD, Held, HoldRule
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,6 +41,7 @@ class BatchQuery:
         window_ns: Width of a window. closed_ns: End of the newest window that may be used;
             operations that end later are put into it.
         span_links: What groups carry as span id: "root", "operation" or "off".
+        rule: Which operations wait for a later batch. held: What waited so far.
     """
 
     exporter: str
@@ -51,6 +53,15 @@ class BatchQuery:
     window_ns: int
     closed_ns: int
     span_links: str = "off"
+    rule: HoldRule = field(default_factory=HoldRule)
+    held: Held = NOTHING_HELD
+
+    @property
+    def looks_after(self) -> int:
+        """The newest generation before all that the batch may hold."""
+        if not self.held.traces:
+            return self.after_generation
+        return min(self.after_generation, self.held.generation - 1)
 
 
 # Span id to label samples with, and what to join for it. The root of a trace's agent work is its
@@ -76,8 +87,11 @@ _LINKS = {
 }
 
 
-def choose_operations(cursor: duckdb.DuckDBPyConnection, query: BatchQuery, upto: int) -> None:
-    """Newest counted operations of these generations without an export mark, as a table."""
+def choose_operations(
+    cursor: duckdb.DuckDBPyConnection, query: BatchQuery, upto: int, *, again: bool = False
+) -> None:
+    """Newest counted operations of these generations as a table; `again` adds what waited."""
+    since = query.looks_after if again else query.after_generation
     keys = [*query.series, *query.frames]
     columns = [f"{_key(column)} AS k{number}" for number, column in enumerate(keys)]
     values = [f"{measure.expression} AS v{n}" for n, measure in enumerate(query.measures)]
@@ -85,21 +99,17 @@ def choose_operations(cursor: duckdb.DuckDBPyConnection, query: BatchQuery, upto
     link, join = _LINKS[query.span_links]
     sql = (
         "CREATE OR REPLACE TEMP TABLE export_batch AS "
-        "SELECT s.span_key, s.generation, s.tenant, s.path_id, "
+        "SELECT s.span_key, s.trace_key, s.generation, s.tenant, s.session, s.run, s.path_id, "
         "coalesce(s.end_ns, s.start_ns, ?) AS placed_ns, "
         f"s.self_ns, {sum_tokens('s')} AS tokens, "
         f"{link} AS link, {', '.join([*columns, *values])} "
         "FROM settled s JOIN current_generation g USING (trace_key, generation) "
-        f"{join.format(after=query.after_generation)} "
-        "WHERE s.generation > ? AND s.generation <= ? AND s.counted"
+        f"{join.format(after=since)} "
+        "WHERE s.generation > ? AND s.generation <= ? AND s.counted "
+        "AND (s.generation > ? OR s.trace_key IN (SELECT unnest(?::BIGINT[])))"
     )
-    cursor.execute(sql, [query.closed_ns - 1, *parameters, query.after_generation, upto])
-    cursor.execute(
-        "DELETE FROM export_batch WHERE span_key IN (SELECT span_key FROM exported "
-        "WHERE exporter = ? AND span_key BETWEEN (SELECT min(span_key) FROM export_batch) "
-        "AND (SELECT max(span_key) FROM export_batch))",
-        [query.exporter],
-    )
+    generations = [since, upto, query.after_generation, list(query.held.traces)]
+    cursor.execute(sql, [query.closed_ns - 1, *parameters, *generations])
 
 
 def mark_replaced(cursor: duckdb.DuckDBPyConnection, exporter: str, after_generation: int) -> int:

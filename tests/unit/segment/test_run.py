@@ -16,7 +16,6 @@ from whyflame.segment import (
     build_lanes,
     load_segmenter,
     segment_run,
-    stable_steps,
 )
 
 if TYPE_CHECKING:
@@ -110,15 +109,6 @@ def test_unchanged_lanes_are_not_segmented_again() -> None:
     changed = {marks.lane: marks for marks in segment_run(longer, segmenter, first)}
     assert not changed["main"].reused
     assert changed["sub"].reused
-
-
-def test_only_closed_and_repeated_paths_are_stable() -> None:
-    """The last interval may still grow, and what changed since the last version may change again."""
-    old = [Mark(0, ("fix a", "test b")), Mark(2, ("fix a", "run c"))]
-    new = [Mark(0, ("fix a", "test b")), Mark(1, ("fix a", "run c")), Mark(4, ("fix a", "wait d"))]
-    assert stable_steps(old, new, 6) == [True, False, True, True, False, False]
-    assert stable_steps([], new, 2) == [False, False]
-    assert stable_steps(old, [], 2) == [False, False]
 
 
 class Broken:

@@ -1,0 +1,97 @@
+"""Operations of runs that go on are exported under the path they end with, and all in the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.integration.export.growing import TOKENS, Growing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Growing]:
+    made = Growing(tmp_path / "w.duckdb")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(("piece", "pieces"), [(5, 10), (15, 6)])
+def test_little_drift_when_a_run_arrives_in_pieces(run: Growing, piece: int, pieces: int) -> None:
+    """Pieces with silence between them; the agent's span ends last."""
+    total = piece * pieces * TOKENS
+    for _ in range(pieces):
+        run.arrive(run.steps(piece))
+        run.tick(40)
+    early = run.exported_tokens()
+    run.arrive([run.root()])
+    run.tick(40)
+    run.tick(1)
+    assert run.exported_tokens() == total
+    assert 0 < early < total
+    drift = run.drift()
+    assert drift.moved_tokens <= 0.10 * total
+    assert (drift.duplicates, drift.changed_tokens) == (0, 0)
+
+
+def test_a_finished_run_goes_at_once(run: Growing) -> None:
+    """Nothing is missing and it is quiet: no reason to wait."""
+    run.arrive([*run.steps(6), run.root()])
+    run.tick(31)
+    assert run.exported_tokens() == 6 * TOKENS
+
+
+def test_a_run_without_any_parent_goes_when_it_is_quiet(run: Growing) -> None:
+    run.arrive(run.steps(6, parent=None))
+    run.tick(31)
+    assert run.exported_tokens() == 6 * TOKENS
+
+
+def test_a_parent_that_never_comes_is_not_waited_for_for_ever(run: Growing) -> None:
+    """The agent was killed, or its caller is not instrumented."""
+    run.arrive(run.steps(6))
+    run.tick(31)
+    assert run.exported_tokens() == 0
+    run.tick(250)
+    assert run.exported_tokens() == 0
+    run.tick(60)
+    assert run.exported_tokens() == 6 * TOKENS
+    run.tick(3600)
+    assert run.exported_tokens() == 6 * TOKENS
+
+
+def test_a_run_that_never_pauses_goes_after_the_longest_hold(run: Growing) -> None:
+    """Steps every few seconds: settled by `settle.max_hold`, exported by `hold` at the latest."""
+    for _ in range(70):
+        run.arrive(run.steps(1))
+        run.tick(18)
+    early = run.exported_tokens()
+    assert early >= 14 * TOKENS
+    run.arrive([run.root()])
+    run.tick(40)
+    run.tick(15)
+    assert run.exported_tokens() == 70 * TOKENS
+
+
+def test_hold_can_be_switched_off(tmp_path: Path) -> None:
+    run = Growing(tmp_path / "w.duckdb", {"hold": 0.0})
+    run.arrive(run.steps(6))
+    run.tick(31)
+    assert run.exported_tokens() == 6 * TOKENS
+    run.close()
+
+
+def test_what_waits_survives_a_restart(tmp_path: Path) -> None:
+    run = Growing(tmp_path / "w.duckdb")
+    run.arrive(run.steps(6))
+    run.tick(31)
+    run.close()
+    again = Growing(tmp_path / "w.duckdb", clock=run.clock)
+    again.tick(1)
+    assert again.exported_tokens() == 0
+    again.tick(320)
+    assert again.exported_tokens() == 6 * TOKENS
+    again.close()
