@@ -15,6 +15,7 @@ from whyflame.dialects.messages import (
     walk_messages,
 )
 from whyflame.dialects.plans import keeps_plan, plan_items
+from whyflame.dialects.single_message import single_message
 from whyflame.dialects.values import cut_text, read_any, read_text
 from whyflame.model import Content, Kind
 
@@ -45,14 +46,14 @@ def _value_text(raw: bytes) -> str | None:
 def set_text(content: Content, part: str, text: str, limit: int = TEXT_LIMIT) -> None:
     """Stores a text cut to its bound, and its full length in bytes."""
     setattr(content, part, text[:limit])
-    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-    setattr(content, f"{part}_bytes", size)
+    setattr(content, f"{part}_bytes", _bytes_of(text))
 
 
 def set_prompt(content: Content, text: str, user_messages: int | None) -> None:
     """Stores the newest user message: cut text, whole length, hash of the whole."""
-    set_text(content, "prompt", text, PROMPT_LIMIT)
-    content.prompt_sha256 = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    whole = text.encode("utf-8", "replace")
+    content.prompt, content.prompt_bytes = text[:PROMPT_LIMIT], len(whole)
+    content.prompt_sha256 = hashlib.sha256(whole).hexdigest()
     content.user_messages = user_messages
 
 
@@ -128,6 +129,11 @@ def _fill_response(
         text = _value_text(attributes[key])
         if not text:
             continue
+        single = single_message(text) if text[0] == "[" else None
+        if single is not None:  # speaks, asks for nothing
+            if content.response is None and single[1]:
+                set_text(content, "response", single[1])
+            continue
         parsed = parse(text) if text[0] in "[{" else None
         messages = walk_messages(parsed) if parsed is not None else []
         if span.kind is Kind.LLM and not span.asked and not _only_speak(messages):
@@ -152,25 +158,28 @@ def _response_text(parsed: Any, messages: list[Message]) -> str:
 def _fill_tool(
     span: Span, content: Content, attributes: Mapping[str, bytes], keys: Mapping[str, Keys]
 ) -> None:
-    for part in ("arguments", "result"):
-        for key in keys.get(part, ()):
-            if _set_cut(content, part, attributes[key]):
-                if part == "arguments" and keeps_plan(span.tool):
-                    content.plan = plan_items(_value_text(attributes[key]) or "")
-                break
+    for key in keys.get("arguments", ()):
+        head, size = _cut(attributes[key])
+        if head:
+            content.arguments, content.arguments_bytes = head, size
+            if keeps_plan(span.tool):
+                content.plan = plan_items(_value_text(attributes[key]) or "")
+            break
+    for key in keys.get("result", ()):
+        head, size = _cut(attributes[key])
+        if head:
+            content.result, content.result_bytes = head, size
+            break
 
 
-def _set_cut(content: Content, part: str, raw: bytes) -> bool:
-    """Stores the beginning of a text without decoding the rest; False when there is none."""
+def _cut(raw: bytes) -> tuple[str | None, int]:
+    """(beginning, bytes of the whole) of a text, the rest not decoded; None when there is none."""
     cut = cut_text(raw, TEXT_LIMIT)
     if cut is None:
-        text = _value_text(raw)
-        if text:
-            set_text(content, part, text)
-        return bool(text)
-    text, size = cut
-    if not text or text in _MASKS:
-        return False
-    setattr(content, part, text)
-    setattr(content, f"{part}_bytes", size)
-    return True
+        text = _value_text(raw) or ""
+        return text[:TEXT_LIMIT] or None, _bytes_of(text)
+    return (None, 0) if cut[0] in _MASKS else cut
+
+
+def _bytes_of(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from whyflame.dialects.messages import newest_user, parse, walk_messages
+from whyflame.dialects.messages import ROLES, newest_user, parse, walk_messages
+from whyflame.dialects.single_message import single_message
 
 __all__ = ["newest_user_in"]
 
@@ -24,6 +25,9 @@ def newest_user_in(text: str) -> tuple[str | None, int | None]:
     """
     if text[:1] not in "[{":
         return None, None
+    single = single_message(text)
+    if single is not None and single[0] in ROLES:
+        return (single[1], 1) if ROLES[single[0]] == "user" else (None, 0)
     if len(text) > _LONG:
         found = _scan(text)
         if found is not None:

@@ -5,9 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-__all__ = ["Message", "asked_calls", "flatten_text", "newest_user", "only_speaks", "walk_messages"]
+__all__ = [
+    "ROLES",
+    "Message",
+    "asked_calls",
+    "flatten_text",
+    "newest_user",
+    "only_speaks",
+    "walk_messages",
+]
 
-_ROLES = {
+ROLES = {
     "human": "user",
     "user": "user",
     "ai": "assistant",
@@ -88,7 +96,7 @@ def role_of(message: dict[str, Any]) -> str | None:
     if isinstance(role, dict):
         role = role.get("value")
     if isinstance(role, str):
-        known = _ROLES.get(role) or _ROLES.get(role.rsplit(".", 1)[-1].lower())
+        known = ROLES.get(role) or ROLES.get(role.rsplit(".", 1)[-1].lower())
         if known:
             return known
     path = message.get("id")
@@ -241,9 +249,13 @@ def _collect_member(key: str, inner: Any, found: dict[str, None], depth: int) ->
         _collect(inner, found, depth)
 
 
+# Producers that build JSON by hand forget to escape line breaks.
+_DECODER = json.JSONDecoder(strict=False)
+
+
 def parse(text: str) -> Any:
     """JSON, or None."""
     try:
-        return json.loads(text)
+        return _DECODER.decode(text)
     except (ValueError, RecursionError):
         return None

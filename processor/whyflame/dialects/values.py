@@ -58,10 +58,18 @@ def _varint(raw: bytes, offset: int) -> tuple[int, int]:
 
 def _body(raw: bytes) -> bytes:
     """The bytes behind tag and length."""
-    if raw[1] < _ONE_BYTE:
-        return raw[2 : 2 + raw[1]]
-    length, offset = _varint(raw, 1)
+    length, offset = _length(raw)
     return raw[offset : offset + length]
+
+
+def _length(raw: bytes) -> tuple[int, int]:
+    """(length, offset) of what follows the tag: nearly always one or two bytes of length."""
+    length = raw[1]
+    if length < _ONE_BYTE:
+        return length, 2
+    if len(raw) > 2 and raw[2] < _ONE_BYTE:  # noqa: PLR2004 - tag and two bytes
+        return length & 0x7F | raw[2] << 7, 3
+    return _varint(raw, 1)
 
 
 def read_int(raw: bytes) -> int:
@@ -113,7 +121,7 @@ def cut_text(raw: bytes, limit: int) -> tuple[str, int] | None:
     """(first `limit` characters, bytes of the whole) of a string value; None for others."""
     if len(raw) < 2 or raw[0] != _STRING:  # noqa: PLR2004
         return None
-    length, offset = (raw[1], 2) if raw[1] < _ONE_BYTE else _varint(raw, 1)
+    length, offset = _length(raw)
     most = 4 * limit  # no character takes more bytes
     if length <= most:
         return raw[offset : offset + length].decode("utf-8", "replace")[:limit], length
