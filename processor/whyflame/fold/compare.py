@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyflame.fold.profile import Profile
-    from whyflame.fold.vectors import Array
+    from whyflame.fold.stack_keys import Array
 
 __all__ = ["Comparison", "FrameChange", "compare", "format_table"]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from whyflame.fold.profile import Profile
-    from whyflame.fold.vectors import Array
+    from whyflame.fold.stack_keys import Array
 
 __all__ = ["DEFAULT_MAX_NODES", "FlameGraph", "FlameGraphDiff", "encode", "encode_diff"]
 

@@ -7,12 +7,22 @@ dropped and nothing rounded; rows whose frames turn out equal are added.
 
 from __future__ import annotations
 
+import sys
 from array import array
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from whyflame.fold.frames import UNKNOWN_FRAME, Dictionary, column_frames, label_by_id
+from whyflame.fold.frames import (
+    UNKNOWN_FRAME,
+    ColumnFrames,
+    Dictionary,
+    column_frames,
+    label_by_id,
+    read_once,
+)
 from whyflame.fold.numeric import is_numpy_worth_it
-from whyflame.fold.profile import Labels, Profile, SampleType, Stack, build_profile
+from whyflame.fold.profile import Labels, Profile, SampleType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +33,12 @@ __all__ = ["Bounds", "empty_profile", "fold_columns", "fold_rows", "is_numpy_wor
 
 Bounds = tuple[int | None, int | None]
 """First start and last end of the operations asked, ns; None when unknown."""
+
+_T = TypeVar("_T")
+
+_WORD = 4
+_FRAME = 1 << 31  # marks the words of frames, so that the one of the labels sorts before them all
+_UNMARK = bytes(value & 0x7F for value in range(256))
 
 
 def empty_profile(query: Query, bounds: Bounds = (None, None)) -> Profile:
@@ -48,49 +64,141 @@ def fold_rows(
 ) -> Profile:
     """Profile of the rows that `query.sql` gave.
 
+    A stack is bytes while it is put together: a word of four for each frame, numbered by its text's
+    order, and one for the labels at the end. So C does the joining, comparing and sorting.
+
     Args:
         query: What was executed.
         rows: Its result as `fetchall` gives it, in any order.
         dictionary: Where ids become strings.
         bounds: First start and last end, from `query.bounds_sql`.
     """
-    frame_count, label_end = len(query.frames), len(query.frames) + len(query.labels)
-    columns = [set(column) for column in zip(*rows, strict=True)]
-    columns = columns or [set() for _ in range(label_end)]
-    frames = []
-    for number, column in enumerate(query.frames):
-        found = column_frames(column, columns[number], dictionary)
-        frames.append({value: found.stack(value) for value in columns[number]})
-    labels = [
-        label_by_id(column, columns[number], dictionary)
-        for number, column in enumerate(query.labels, frame_count)
+    like = empty_profile(query, bounds)
+    if not rows:
+        return like
+    frame_end, label_end = len(query.frames), len(query.frames) + len(query.labels)
+    columns = list(zip(*rows, strict=True))
+    distinct = [set(column) for column in columns[:label_end]]
+    dictionary = read_once((*query.frames, *query.labels), distinct, dictionary)
+    texts = [
+        column_frames(column, ids, dictionary)
+        for column, ids in zip(query.frames, distinct[:frame_end], strict=True)
     ]
-    names = [column.field for column in query.labels]
-    folded = (
-        (
-            _join(frames, row[:frame_count]) or (UNKNOWN_FRAME,),
-            _label_set(names, labels, row[frame_count:label_end]),
-            row[label_end:],
-        )
-        for row in rows
-    )
-    return build_profile(folded, like=empty_profile(query, bounds))
+    frames = sorted({UNKNOWN_FRAME}.union(*(column.frames.values() for column in texts)))
+    word = {frame: _word(_FRAME + number) for number, frame in enumerate(frames)}
+    word[""] = b""
+    parts = [
+        _looked_up(_joined(column, word), columns[number]) for number, column in enumerate(texts)
+    ]
+    if query.labels:
+        label_sets, last = _label_words(query, columns[frame_end:label_end], distinct, dictionary)
+    else:
+        label_sets, last = [()], [_word(0)] * len(rows)
+    keys = list(map(b"".join, zip(*parts, last, strict=True)))
+    if min(map(len, keys)) == _WORD:
+        keys = [key if len(key) > _WORD else word[UNKNOWN_FRAME] + key for key in keys]
+    merged = _merged(keys, list(zip(*columns[label_end:], strict=True)))
+    return _packed(merged, frames, label_sets, like)
 
 
-def _join(frames: Sequence[Mapping[Any, Stack]], keys: Sequence[Any]) -> Stack:
-    stack: Stack = ()
-    for texts, key in zip(frames, keys, strict=True):
-        stack += texts[key]
-    return stack
+def _word(number: int) -> bytes:
+    return number.to_bytes(_WORD, "big")
 
 
-def _label_set(
-    names: Sequence[str], labels: Sequence[Mapping[Any, str]], keys: Sequence[Any]
-) -> Labels:
-    if not names:
-        return ()
-    pairs = zip(names, (texts[key] for texts, key in zip(labels, keys, strict=True)), strict=True)
+def _looked_up(table: Mapping[Any, bytes], column: Sequence[Any]) -> list[bytes]:
+    return list(map(table.__getitem__, column))
+
+
+def _joined(column: ColumnFrames, word: Mapping[str, bytes]) -> dict[Any, bytes]:
+    """The words of every value's frames; what has nothing to show is left out."""
+    by_name = {name: word[frame] for name, frame in column.frames.items()}
+    return {
+        value: b"".join(map(by_name.__getitem__, names)) for value, names in column.names.items()
+    }
+
+
+def _label_words(
+    query: Query,
+    columns: Sequence[Sequence[Any]],
+    distinct: Sequence[set[Any]],
+    dictionary: Dictionary,
+) -> tuple[list[Labels], list[bytes]]:
+    """Distinct label sets, sorted, and the word of each row's."""
+    texts = [
+        label_by_id(column, ids, dictionary)
+        for column, ids in zip(query.labels, distinct[len(query.frames) :], strict=True)
+    ]
+    combinations = list(zip(*columns, strict=True))
+    sets = {
+        ids: _label_set(query, [of[key] for of, key in zip(texts, ids, strict=True)])
+        for ids in set(combinations)
+    }
+    ordered = sorted(set(sets.values()))
+    number_of = {labels: number for number, labels in enumerate(ordered)}
+    words = {ids: _word(number_of[labels]) for ids, labels in sets.items()}
+    return ordered, _looked_up(words, combinations)
+
+
+def _label_set(query: Query, texts: Sequence[str]) -> Labels:
+    pairs = zip((column.field for column in query.labels), texts, strict=True)
     return tuple(sorted(pair for pair in pairs if pair[1]))
+
+
+def _merged(keys: list[bytes], rows: list[Sequence[int]]) -> dict[bytes, Sequence[int]]:
+    """Values by key in order: equal keys added, all-zero ones left out."""
+    merged: dict[bytes, Sequence[int]] = dict(zip(keys, rows, strict=True))
+    if len(merged) < len(keys):
+        merged = {}
+        for key, row in zip(keys, rows, strict=True):
+            before = merged.get(key)
+            merged[key] = (
+                row if before is None else [a + b for a, b in zip(before, row, strict=True)]
+            )
+    return {key: merged[key] for key in sorted(merged) if any(merged[key])}
+
+
+def _packed(
+    merged: Mapping[bytes, Sequence[int]],
+    frames: Sequence[str],
+    label_sets: Sequence[Labels],
+    like: Profile,
+) -> Profile:
+    """The profile of sorted keys, without frames and labels that none of them has."""
+    if not merged:
+        return like
+    stacks = [key[:-_WORD] for key in merged]
+    flat = bytearray(b"".join(stacks))
+    flat[::_WORD] = flat[::_WORD].translate(_UNMARK)
+    frame_ids, frames = _compact(_integers(flat), frames)
+    label_ids, label_sets = _compact(
+        _integers(b"".join([key[-_WORD:] for key in merged])), label_sets
+    )
+    return replace(
+        like,
+        frames=frames,
+        offsets=array("q", accumulate([len(stack) // _WORD for stack in stacks], initial=0)),
+        frame_ids=frame_ids,
+        values=tuple(array("q", column) for column in zip(*merged.values(), strict=True)),
+        label_sets=label_sets,
+        label_ids=label_ids,
+    )
+
+
+def _integers(words: bytes | bytearray) -> array[int]:
+    numbers = array("i")
+    numbers.frombytes(words)
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    return numbers
+
+
+def _compact(numbers: array[int], values: Sequence[_T]) -> tuple[array[int], tuple[_T, ...]]:
+    """The same numbers, but of those values only that occur."""
+    used = sorted(set(numbers))
+    if len(used) == len(values):
+        return numbers, tuple(values)
+    place = {number: position for position, number in enumerate(used)}
+    return array("i", map(place.__getitem__, numbers)), tuple(values[number] for number in used)
 
 
 def fold_columns(

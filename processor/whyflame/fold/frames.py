@@ -21,6 +21,7 @@ __all__ = [
     "column_frames",
     "cut_text",
     "label_by_id",
+    "read_once",
 ]
 
 MAX_FRAME_BYTES = 4096
@@ -43,6 +44,37 @@ class Dictionary(Protocol):
     def paths(self, ids: Iterable[int]) -> Mapping[int, Sequence[str]]:
         """Names of `paths` for these ids, outermost first."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was read of the dictionary tables."""
+
+    by_string: Mapping[int, str]
+    by_path: Mapping[int, Sequence[str]]
+
+    def strings(self, ids: Iterable[int]) -> Mapping[int, str]:
+        return {number: self.by_string[number] for number in ids if number in self.by_string}
+
+    def paths(self, ids: Iterable[int]) -> Mapping[int, Sequence[str]]:
+        return {number: self.by_path[number] for number in ids if number in self.by_path}
+
+
+def read_once(
+    columns: Sequence[Column], ids: Sequence[Iterable[Any]], dictionary: Dictionary
+) -> Dictionary:
+    """The dictionary tables for the values of all columns, a statement each instead of one a column."""
+    by_role: dict[Role, set[int]] = {}
+    for column, values in zip(columns, ids, strict=True):
+        role = Role.PATH if column.role is Role.TASK else column.role
+        by_role.setdefault(role, set()).update(values)
+    strings, paths = (
+        sorted(number for number in by_role.get(role, ()) if number >= 0)
+        for role in (Role.STRING, Role.PATH)
+    )
+    return _Known(
+        dictionary.strings(strings) if strings else {}, dictionary.paths(paths) if paths else {}
+    )
 
 
 def cut_text(text: str, max_bytes: int) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whyflame.fold.profile import Profile, SampleType
-from whyflame.fold.vectors import Rows, as_array, sorted_profile, to_array
+from whyflame.fold.stack_keys import Rows, to_array
+from whyflame.fold.vectors import as_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyflame.fold.vectors import Array
+    from whyflame.fold.stack_keys import Array
 
 __all__ = ["BASE", "TARGET", "merge_profiles", "pair_profiles"]
 
@@ -74,7 +75,7 @@ def _combined(profiles: Sequence[Profile], values: list[Array], like: Profile) -
     )
     if not len(label_ids):
         return like
-    return sorted_profile(Rows(frames, numbers, label_sets, label_ids, values), like)
+    return Rows(frames, numbers, label_sets, label_ids, values).profile(like)
 
 
 def _numbers(profile: Profile, number_of: dict[str, int]) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyflame.fold.vectors import Array, as_array
+from whyflame.fold.vectors import as_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyflame.fold.profile import Profile
+    from whyflame.fold.stack_keys import Array
 
 __all__ = ["encode_samples", "encode_tables", "first_use"]
 

@@ -1,0 +1,199 @@
+"""Stacks as integers, so that sorting a million of them is sorting a few columns of numbers.
+
+Frames are numbered by their text's order, from 1; 0 says that a stack has ended. Several levels share a
+64-bit word, the root highest, and the label set is the last digit: words compare as stacks do.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whyflame.fold.profile import Labels, Profile
+
+__all__ = ["Array", "Rows", "StackKeys", "to_array"]
+
+Array = NDArray[np.int64]
+
+_KEY_BITS = 62
+_T = TypeVar("_T")
+
+
+def to_array(typecode: str, values: NDArray[Any]) -> array[int]:
+    """A copy as the kind of array that profiles hold."""
+    result = array(typecode)
+    result.frombytes(np.ascontiguousarray(values, dtype=np.dtype(typecode)).data.cast("B"))
+    return result
+
+
+class StackKeys:
+    """The words of many stacks, filled level by level.
+
+    Args:
+        frames: Distinct frame texts, sorted.
+        label_sets: Distinct label sets, sorted.
+        depth: Levels of the deepest stack.
+        rows: How many stacks.
+    """
+
+    def __init__(
+        self, frames: Sequence[str], label_sets: Sequence[Labels], depth: int, rows: int
+    ) -> None:
+        self.frames, self.label_sets, self.depth = frames, label_sets, depth
+        sizes = [len(frames).bit_length()] * depth + [(len(label_sets) - 1).bit_length()]
+        # Behind the first word a row's rank among those before takes its part of the key.
+        self._rank_bits = rows.bit_length()
+        self._places: list[tuple[int, int]] = []
+        word, free = 0, _KEY_BITS
+        for bits in sizes:
+            if bits > free:
+                word, free = word + 1, _KEY_BITS - self._rank_bits
+            free -= bits
+            self._places.append((word, free))
+        self.words = [np.zeros(rows, dtype=np.int64) for _ in range(word + 1)]
+
+    def push_labels(self, label_ids: Array) -> None:
+        """The position of each row's label set."""
+        word, shift = self._places[-1]
+        self.words[word] |= label_ids << shift
+
+    def push(self, level: int, table: NDArray[np.int32], positions: NDArray[np.intp]) -> None:
+        """Frames of every row from one level on, where it is the same for all rows.
+
+        Args:
+            level: Where the first of them goes.
+            table: Frame numbers of each value of a column, a row per level.
+            positions: Which value each row has.
+        """
+        packed: dict[int, Array] = {}
+        for frames, (word, shift) in zip(table, self._places[level:-1], strict=False):
+            digits = frames.astype(np.int64) << shift
+            packed[word] = packed[word] | digits if word in packed else digits
+        for word, digits in packed.items():
+            self.words[word] |= digits.take(positions)
+
+    def push_behind(
+        self, levels: NDArray[np.int64], table: NDArray[np.int32], positions: NDArray[np.intp]
+    ) -> None:
+        """As `push`, where each row has a level of its own."""
+        shallow, deep = int(levels.min()), int(levels.max())
+        for number, frames in enumerate(table):
+            digits = frames.astype(np.int64).take(positions)
+            places = self._places[number : number + deep + 1]
+            for word in range(places[shallow][0], places[-1][0] + 1):
+                # A level that is in another word is multiplied by nothing.
+                factors = np.array([1 << shift if at == word else 0 for at, shift in places])
+                self.words[word] |= digits * factors.take(levels)
+
+    def order(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Rows in order, and which of them differ from the one before."""
+        order = np.argsort(self.words[0])
+        key = self.words[0].take(order)
+        for word in self.words[1:]:
+            ranks = np.zeros(len(key), dtype=np.int64)
+            np.cumsum(key[1:] != key[:-1], out=ranks[1:])
+            key = ranks << (_KEY_BITS - self._rank_bits) | word.take(order)
+            # Nearly in order already, which this way of sorting is quick with.
+            by_key = np.argsort(key, kind="stable")
+            order, key = order.take(by_key), key.take(by_key)
+        differs = np.ones(len(key), dtype=bool)
+        differs[1:] = key[1:] != key[:-1]
+        return order, differs
+
+    def _levels(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int32], Array]:
+        """Frame numbers of some rows, a column per level, and how many each has."""
+        words = [word.take(rows) for word in self.words]
+        stacks = np.empty((len(rows), self.depth), dtype=np.int32)
+        lengths = np.zeros(len(rows), dtype=np.int64)
+        mask = (1 << len(self.frames).bit_length()) - 1
+        for level, (word, shift) in enumerate(self._places[:-1]):
+            frames = (words[word] >> shift) & mask
+            lengths += frames > 0
+            stacks[:, level] = frames
+        return stacks, lengths
+
+    def _labels(self, rows: NDArray[np.intp]) -> Array:
+        word, shift = self._places[-1]
+        mask = (1 << (len(self.label_sets) - 1).bit_length()) - 1
+        return (self.words[word].take(rows) >> shift) & mask
+
+    def profile(self, values: Sequence[Array], like: Profile) -> Profile:
+        """The profile of all rows: equal stacks added, all-zero ones left out.
+
+        Args:
+            values: One array per sample type, a value per row.
+            like: Gives sample types and times.
+        """
+        order, differs = self.order()
+        columns = [column.take(order) for column in values]
+        if not differs.all():
+            first = np.flatnonzero(differs)
+            columns = [np.add.reduceat(column, first) for column in columns]
+            order = order.take(first)
+        is_kept = np.logical_or.reduce([column != 0 for column in columns])
+        if not is_kept.all():
+            kept = np.flatnonzero(is_kept)
+            columns, order = [column.take(kept) for column in columns], order.take(kept)
+        return self._packed(order, columns, like)
+
+    def _packed(self, order: NDArray[np.intp], columns: Sequence[Array], like: Profile) -> Profile:
+        """The profile of some rows in order, without frames and labels that none of them has."""
+        stacks, lengths = self._levels(order)
+        offsets = np.zeros(len(stacks) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        flat = stacks[stacks > 0]
+        flat -= 1
+        flat, frames = _compact(flat, self.frames)
+        label_ids, label_sets = _compact(self._labels(order), self.label_sets)
+        return replace(
+            like,
+            frames=frames,
+            offsets=to_array("q", offsets),
+            frame_ids=to_array("i", flat),
+            values=tuple(to_array("q", column) for column in columns),
+            label_sets=label_sets or ((),),
+            label_ids=to_array("i", label_ids),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Unsorted stacks in columns.
+
+    Attributes:
+        frames: Distinct frame texts, sorted.
+        numbers: A row per level, root first; 1 + position in `frames`, 0 where a stack has ended.
+        label_sets: Distinct label sets, sorted.
+        label_ids: Position in `label_sets` of each stack.
+        values: One array per sample type.
+    """
+
+    frames: Sequence[str]
+    numbers: NDArray[np.int32]
+    label_sets: Sequence[Labels]
+    label_ids: Array
+    values: Sequence[Array]
+
+    def profile(self, like: Profile) -> Profile:
+        """Their profile; `like` gives sample types and times."""
+        keys = StackKeys(self.frames, self.label_sets, len(self.numbers), len(self.label_ids))
+        keys.push(0, self.numbers, np.arange(len(self.label_ids)))
+        keys.push_labels(self.label_ids)
+        return keys.profile(self.values, like)
+
+
+def _compact(ids: NDArray[Any], table: Sequence[_T]) -> tuple[NDArray[Any], tuple[_T, ...]]:
+    """Ids and table without the entries that no id names; the order stays."""
+    is_used = np.zeros(len(table), dtype=bool)
+    is_used[ids] = True
+    if is_used.all():
+        return ids, tuple(table)
+    kept = tuple(entry for entry, keep in zip(table, is_used.tolist(), strict=True) if keep)
+    return (np.cumsum(is_used) - 1)[ids], kept
