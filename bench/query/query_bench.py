@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import resource
 import socket
 import statistics
@@ -50,8 +51,16 @@ def main() -> None:
             fill(file, asked.operations).close()
             print(f"filled in {time.perf_counter() - began:.0f} s")
         store = Store(file, memory_limit=MEMORY)
+        calm_collector()
         run(store, asked.operations, asked.rounds)
         store.close()
+
+
+def calm_collector() -> None:
+    """As the store process does it."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def run(store: Store, operations: int, rounds: int) -> None:

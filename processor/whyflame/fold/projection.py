@@ -34,6 +34,7 @@ class Projection:
         where: Filters, all of which must hold.
         since_ns: First end time included; `until_ns` the first one excluded.
         tenant: Whose operations; "" when tenancy is off.
+        owner: The condition that `tenant` stands for, when the store has looked it up already.
         labels: Fields that become labels of the samples instead of frames.
         only: Further conditions in SQL, put together by the program itself.
     """
@@ -45,6 +46,7 @@ class Projection:
     since_ns: int | None = None
     until_ns: int | None = None
     tenant: str = ""
+    owner: Fragment | None = None
     labels: tuple[str, ...] = ()
     only: tuple[Fragment, ...] = ()
 
@@ -142,7 +144,7 @@ def compile_query(projection: Projection, relation: str = "operations") -> Query
 
 def compile_filter(projection: Projection) -> Fragment:
     """The WHERE clause of a projection, leading blank included: tenant, time range, filters."""
-    parts = [compile_tenant(projection.tenant)]
+    parts = [projection.owner or compile_tenant(projection.tenant)]
     parts += [compile_condition(item) for item in projection.where if item.field != "token_kind"]
     for bound, comparison in ((projection.since_ns, ">="), (projection.until_ns, "<")):
         if bound is not None:

@@ -19,6 +19,7 @@ from whyflame.store.ask import fold_projection
 from whyflame.store.completion import complete_values
 from whyflame.store.coverage import coverage
 from whyflame.store.extent import operations_extent
+from whyflame.store.owner import owned_by
 from whyflame.store.session_view import list_sessions, show_session
 from whyflame.store.totals import INNER_KEYS, totals
 
@@ -181,6 +182,7 @@ class StoreQuestions:
             since_ns=None if chosen.since is None else parse_time(chosen.since, now),
             until_ns=None if chosen.until is None else parse_time(chosen.until, now),
             tenant=chosen.tenant,
+            owner=owned_by(self._store, chosen.tenant),
         )
 
     def session(self, session: str, tenant: str = "") -> dict[str, Any]:

@@ -46,6 +46,11 @@ class Dictionary:
             }, values
 
     @property
+    def is_loaded(self) -> bool:
+        """Whether a look-up costs no reading of the table."""
+        return "_entries" in self.__dict__
+
+    @property
     def _ids(self) -> dict[Any, int]:
         return self._entries[0]
 
@@ -69,6 +74,12 @@ class Dictionary:
         """Id of a value, None when it was never stored."""
         return self._ids.get(value)
 
+    def find_written(self, value: str | tuple[str, ...]) -> int | None:
+        """As `find`, None too while a failing transaction could still give the id to another value."""
+        written = self._written if self.is_loaded else 0
+        identifier = self.find(value)
+        return identifier if identifier is not None and identifier < written else None
+
     def value(self, identifier: int | None) -> Any:
         """Value of an id; None stays None."""
         return None if identifier is None else self._values[identifier]
@@ -82,7 +93,7 @@ class Dictionary:
 
     def flush(self, cursor: duckdb.DuckDBPyConnection) -> None:
         """Append new entries; call inside the transaction that uses them, then `confirm`."""
-        if "_entries" not in self.__dict__:
+        if not self.is_loaded:
             return
         rows = [
             (number, list(value) if isinstance(value, tuple) else value)
@@ -94,13 +105,13 @@ class Dictionary:
 
     def confirm(self) -> None:
         """The transaction that flushed has committed."""
-        if "_entries" not in self.__dict__:
+        if not self.is_loaded:
             return
         self._written = len(self._values)
 
     def forget(self) -> None:
         """The transaction failed: unwritten ids are free again."""
-        if "_entries" not in self.__dict__:
+        if not self.is_loaded:
             return
         for value in self._values[self._written :]:
             del self._ids[value]

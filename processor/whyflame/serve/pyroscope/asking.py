@@ -24,6 +24,7 @@ from whyflame.serve.pyroscope.labels import Selection, field_of, read_selectors,
 from whyflame.serve.pyroscope.ranges import check_ids, check_range
 from whyflame.store.ask import fold_running
 from whyflame.store.below import operations_below
+from whyflame.store.owner import owned_by
 from whyflame.store.traces import in_traces
 from whyflame.store.values import field_groups, full_matches
 
@@ -185,6 +186,7 @@ class Asking:
             since_ns=range_.since_ns if range_ else None,
             until_ns=range_.until_ns if range_ else None,
             tenant=self.tenant,
+            owner=owned_by(self.running.store, self.tenant),
             only=tuple(selection.only),
         )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from whyflame.errors import QueryTooLarge
 from whyflame.fold.measures import MEASURE_BY_NAME
+from whyflame.fold.where import Fragment
 from whyflame.model import FIELDS
 from whyflame.serve.pyroscope.labels import (
     SERIES_LABELS,
@@ -16,14 +17,13 @@ from whyflame.serve.pyroscope.labels import (
     field_of,
     label_of,
 )
-from whyflame.store.values import field_values, used_fields
+from whyflame.serve.pyroscope.ranges import MILLISECOND, TimeRange
+from whyflame.store.values import field_values, newest_part, used_fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whyflame.fold.where import Fragment
     from whyflame.serve.pyroscope.asking import Asking
-    from whyflame.serve.pyroscope.ranges import TimeRange
 
 __all__ = ["label_names", "label_values", "series_labels"]
 
@@ -47,7 +47,9 @@ def label_names(asking: Asking, selectors: Sequence[str], range_: TimeRange | No
     selection = asking.selection(selectors)
     if range_ is None:
         return []
-    condition = _with_type(asking.filter(selection, range_), asking, selection)
+    condition, test = asking.filter(selection, range_), _type_test(asking, selection)
+    if test is not None:
+        condition = replace(condition, sql=f"{condition.sql} AND ({test.sql})")
     fields = [name for name in (*FIELDS, *asking.promoted) if field_of(name, asking.promoted)]
     used = used_fields(asking.running, fields, condition)
     if not used:
@@ -70,9 +72,11 @@ def label_values(
     name = field_of(label, asking.promoted)
     if name is None:
         return []
-    condition = _with_type(asking.filter(selection, range_), asking, selection)
+    newest_ns = newest_part(asking.running, range_.since_ns, range_.until_ns)
+    newest = TimeRange(max(range_.start_ms, newest_ns // MILLISECOND), range_.end_ms)
+    within = [asking.filter(selection, part) for part in (newest, range_)]
     limit = asking.settings.config.query.max_label_values
-    return field_values(asking.running, name, condition, limit)
+    return field_values(asking.running, name, within, limit, _type_test(asking, selection))
 
 
 def _parts(asking: Asking, label: str, selection: Selection, range_: TimeRange) -> list[str]:
@@ -82,17 +86,16 @@ def _parts(asking: Asking, label: str, selection: Selection, range_: TimeRange) 
     return sorted({[*type_id.split(":"), type_id][place] for type_id in ids})
 
 
-def _with_type(condition: Fragment, asking: Asking, selection: Selection) -> Fragment:
-    """The condition, and that the operation has a measure of the types asked for."""
+def _type_test(asking: Asking, selection: Selection) -> Fragment | None:
+    """That an operation has a measure of the types asked for; None when none are."""
     if not selection.types:
-        return condition
+        return None
     columns = {
         column
         for _, measure in asking.taken(selection).values()
         for column in MEASURE_BY_NAME[measure].columns
     }
-    test = " OR ".join(f"{column} > 0" for column in sorted(columns)) or "FALSE"
-    return replace(condition, sql=f"{condition.sql} AND ({test})")
+    return Fragment(" OR ".join(f"{column} > 0" for column in sorted(columns)) or "FALSE")
 
 
 def series_labels(
