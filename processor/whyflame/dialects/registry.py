@@ -26,6 +26,7 @@ from whyflame.dialects.litellm import LITELLM
 from whyflame.dialects.mcp import MCP
 from whyflame.dialects.openinference import OPENINFERENCE
 from whyflame.dialects.openllmetry import OPENLLMETRY
+from whyflame.dialects.operations import OPERATIONS_FILE
 from whyflame.dialects.pydantic_ai import LOGFIRE, PYDANTIC_AI
 from whyflame.dialects.strands import STRANDS
 from whyflame.errors import ConfigError
@@ -37,6 +38,7 @@ ENTRY_POINT_GROUP = "whyflame.dialects"
 # Producers come before vocabularies: a producer's own spans may carry a shared vocabulary's names
 # with other meanings. Among vocabularies, the one that says most about a span's kind comes first.
 DIALECTS: tuple[Dialect, ...] = (
+    OPERATIONS_FILE,
     CLAUDE_CODE,
     CODEX,
     GEMINI_CLI,

@@ -1,5 +1,6 @@
-"""Files of telemetry as OTLP requests."""
+"""Files of telemetry, of agents' histories and of operations, as OTLP requests."""
 
-from whyflame.importers.captures import read_captures
+from whyflame.importers.operations import VALUES
+from whyflame.importers.sources import KNOWN, list_files, read_captures, read_files
 
-__all__ = ["read_captures"]
+__all__ = ["KNOWN", "VALUES", "list_files", "read_captures", "read_files"]

@@ -9,98 +9,79 @@ The signal is what the content says (JSON keys), else what the file's name says 
 
 from __future__ import annotations
 
-import gzip
 import json
 import logging
 import re
-import zlib
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
 from whyflame.errors import PermanentError
+from whyflame.importers.lines import MOST_BYTES, open_file
 from whyflame.journal import Encoding, Signal
 from whyflame.journal.inspect import scan_segment
 from whyflame.journal.otlp_json import content_to_protobuf, request_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
     from typing import BinaryIO
 
-__all__ = ["read_captures"]
+__all__ = ["KIND", "is_capture", "read_capture"]
 
 _LOG = logging.getLogger(__name__)
-_KIND = re.compile(r"\.(binpb|json|jsonl|ndjson|wfj)(\.gz)?$")
+KIND = re.compile(r"\.(binpb|json|jsonl|ndjson|wfj)(\.gz)?$")
+"""How names of files end that may hold something to import."""
 _NAMED = re.compile(r"(?<![a-z])(trace|log|metric)s(?![a-z])")
 _KEYS = {
     "resourceSpans": Signal.TRACES,
     "resourceLogs": Signal.LOGS,
     "resourceMetrics": Signal.METRICS,
 }
-_MAX_REQUEST_BYTES = 256 << 20
 
 
-def read_captures(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
-    """(signal, protobuf bytes) of every request; directories in sorted order.
+def read_capture(path: Path, *, is_named: bool) -> Iterator[tuple[str, bytes]]:
+    """(signal, protobuf bytes) of every request of one file.
 
-    In directories, JSON files that are no OTLP are passed over; named ones are an error.
+    Args:
+        path: Ends in one of the kinds above.
+        is_named: JSON that is no OTLP is an error; else it is passed over.
 
     Raises:
-        PermanentError: A file cannot be read or is no capture; names the file and the reason.
+        PermanentError: The file is no capture; names it and the reason.
     """
-    for path in paths:
-        if path.is_dir():
-            for file in sorted(found for found in path.rglob("*") if _KIND.search(found.name)):
-                yield from _read_file(file, is_named=False)
-        else:
-            yield from _read_file(path, is_named=True)
+    kind = KIND.search(path.name)
+    with open_file(path) as file:
+        match kind[1] if kind else "":
+            case "binpb":
+                yield _read_protobuf(path, _read_all(path, file))
+            case "json":
+                yield from _read_json(path, _read_all(path, file), is_named=is_named)
+            case "wfj":
+                yield from _read_segment(path, _read_all(path, file))
+            case _:
+                yield from _read_lines(path, file)
 
 
-def _read_file(path: Path, *, is_named: bool) -> Iterator[tuple[str, bytes]]:
-    kind = _KIND.search(path.name)
-    if kind is None and not path.exists():
-        raise PermanentError(f"{path}: No such file or directory")
-    if kind is None:
-        raise PermanentError(
-            f"{path}: expected .binpb, .json, .jsonl or .wfj, or one of them with .gz"
-        )
-    try:
-        with _open(path) as file:
-            match kind[1]:
-                case "binpb":
-                    yield _read_protobuf(path, _read_all(path, file))
-                case "json":
-                    yield from _read_json(path, _read_all(path, file), is_named=is_named)
-                case "wfj":
-                    yield from _read_segment(path, _read_all(path, file))
-                case _:
-                    yield from _read_lines(path, file)
-    except OSError as error:
-        raise PermanentError(f"{path}: {error.strerror or error}") from error
-    except (EOFError, zlib.error) as error:
-        raise PermanentError(f"{path}: damaged gzip: {error}") from error
-
-
-def _open(path: Path) -> BinaryIO:
-    if path.name.endswith(".gz"):
-        return gzip.open(path, "rb")  # type: ignore[return-value]
-    return path.open("rb")
+def is_capture(entry: Any) -> bool:
+    """Whether a JSON value is an OTLP request, or a list that begins with one."""
+    first = entry[0] if isinstance(entry, list) and entry else entry
+    return bool(_signals(first))
 
 
 def _read_all(path: Path, file: BinaryIO) -> bytes:
-    content = file.read(_MAX_REQUEST_BYTES + 1)
-    if len(content) > _MAX_REQUEST_BYTES:
-        raise PermanentError(f"{path}: larger than {_MAX_REQUEST_BYTES} bytes")
+    content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise PermanentError(f"{path}: larger than {MOST_BYTES} bytes")
     return content
 
 
 def _read_lines(path: Path, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
     number = 0
-    while line := file.readline(_MAX_REQUEST_BYTES + 1):
+    while line := file.readline(MOST_BYTES + 1):
         number += 1
-        if len(line) > _MAX_REQUEST_BYTES:
-            raise PermanentError(f"{path}: line {number}: larger than {_MAX_REQUEST_BYTES} bytes")
+        if len(line) > MOST_BYTES:
+            raise PermanentError(f"{path}: line {number}: larger than {MOST_BYTES} bytes")
         if line.strip():
             yield from _read_json(path, line, is_named=True, place=f" line {number}:")
 
