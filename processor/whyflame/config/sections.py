@@ -92,6 +92,11 @@ class HttpConfig:
     """Query API, page, metrics, health."""
 
     listen: str = setting("127.0.0.1:4319", "host:port", "address")
+    allowed_hosts: list[str] = setting(
+        [],
+        "names under which it may be asked, beside localhost and addresses; on a loopback address "
+        "others are refused, elsewhere any name is taken while this list is empty",
+    )
     tls: TlsConfig = section(TlsConfig, "TLS of this port")
     auth: AuthConfig = section(AuthConfig, "who may read")
     forget: AuthConfig = section(AuthConfig, "who may forget; as `auth` when empty")

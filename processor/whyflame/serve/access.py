@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from whyflame.config.callers import Callers
 
-__all__ = ["RequireToken", "tenant_of"]
+__all__ = ["RequireToken", "refusal", "tenant_of"]
 
 # The page holds no data: it asks for a token and sends it with every question.
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz"})
@@ -81,11 +81,19 @@ def _identify(callers: Callers, headers: Headers) -> str:
 def _refuse(error: PermanentError, path: str) -> JSONResponse:
     needs_token = error.reason == "unauthenticated"
     message = "give a bearer token (--token-file)" if needs_token else str(error)
+    if path.startswith(PYROSCOPE_FOLDERS) and not needs_token:
+        message = "no org id"  # Grafana's page takes this one for "name a tenant"
+    answer = refusal(path, message, "unauthenticated", 401)
+    answer.headers["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
+def refusal(path: str, message: str, code: str, status: int) -> JSONResponse:
+    """An answer to a request that gets no further; Grafana reads errors as Pyroscope writes them."""
     body: dict[str, str | int] = {"error": message, "code": 1}
     if path.startswith(PYROSCOPE_FOLDERS):
-        # Grafana reads errors as Pyroscope writes them; its page takes this one for "name a tenant".
-        body = {"code": "unauthenticated", "message": message if needs_token else "no org id"}
-    return JSONResponse(body, status_code=401, headers={"WWW-Authenticate": "Bearer"})
+        body = {"code": code, "message": message}
+    return JSONResponse(body, status_code=status)
 
 
 def _is_open(path: str) -> bool:

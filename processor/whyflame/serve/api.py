@@ -31,6 +31,7 @@ from whyflame.fold.names import unknown_name
 from whyflame.serve.access import FORGET_PATH, RequireToken, tenant_of
 from whyflame.serve.answering import Answering
 from whyflame.serve.differences import DIFF_ENCODINGS, UNITS
+from whyflame.serve.hosts import CheckHost, known_names
 from whyflame.serve.openapi import openapi_routes
 from whyflame.serve.page import page_routes
 from whyflame.serve.parameters import (
@@ -120,7 +121,7 @@ def build_api(
             *openapi_routes(),
             *routes,
         ],
-        middleware=[_gate(http or HttpConfig())],
+        middleware=_gates(http or HttpConfig()),
         exception_handlers={WhyflameError: _answer_error},
     )
 
@@ -248,10 +249,14 @@ def _session_or_user(body: bytes) -> tuple[str | None, str | None]:
     return session, user
 
 
-def _gate(http: HttpConfig) -> Middleware:
+def _gates(http: HttpConfig) -> list[Middleware]:
     has_eraser = http.forget != AuthConfig()
     eraser = Callers(http.forget) if has_eraser else None
-    return Middleware(RequireToken, readers=Callers(http.auth), eraser=eraser)
+    names = known_names(http)
+    return [
+        *([] if names is None else [Middleware(CheckHost, names=names)]),
+        Middleware(RequireToken, readers=Callers(http.auth), eraser=eraser),
+    ]
 
 
 async def _bounded_body(request: Request) -> bytes | None:
