@@ -28,6 +28,9 @@ TOOLS = ("bash", "read_file", "write_file", "grep", "web_search", "sql.query", "
 AGENTS = ("coder", "planner", "reviewer", "researcher", "triage")
 START_NS = 1_780_000_000_000_000_000
 MS = 1_000_000
+SAME_REQUEST = 0.62
+"""Share of model calls whose newest user message an earlier call of the session had: of 1,091 calls
+captured from instrumented frameworks; 0.73 of 5,086 in recorded trajectories. No other text repeats."""
 
 
 @dataclass(slots=True)
@@ -134,6 +137,7 @@ class _Maker:
         self._content = content
         self._at = START_NS
         self._waiting: list[dict[str, Any]] = []
+        self._asked = ""
 
     def request(self, spans: int) -> ExportTraceServiceRequest:
         rng = self._rng
@@ -170,7 +174,7 @@ class _Maker:
             "gen_ai.agent.id": f"asst_{rng.randbytes(6).hex()}",
             "deployment.environment.name": "prod",
         }  # fmt: skip
-        spans, begin = [], self._at
+        spans, begin, self._asked = [], self._at, ""
         at = begin + MS
         for _ in range(rng.randint(6, 30)):
             took = rng.randint(300, 9000) * MS
@@ -217,7 +221,9 @@ class _Maker:
             "server.address": "api.openai.com", "server.port": 443,
         }  # fmt: skip
         if self._content:
-            found["gen_ai.input.messages"] = self._message("user", 500, 4000)
+            if not self._asked or rng.random() > SAME_REQUEST:
+                self._asked = self._message("user", 500, 4000)
+            found["gen_ai.input.messages"] = self._asked
             found["gen_ai.output.messages"] = self._message("assistant", 200, 1500)
         return found
 

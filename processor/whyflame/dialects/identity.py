@@ -26,6 +26,15 @@ def stable_id(size: int, *parts: bytes) -> bytes:
 def read_identity(message: Any) -> tuple[bytes, bytes, bytes | None, tuple[str, ...]]:
     """(trace id, span id, parent id, reasons); a missing id is made from the span's content."""
     trace_id, span_id, parent_id = message.trace_id, message.span_id, message.parent_id
+    if (
+        len(trace_id) == TRACE_BYTES
+        and len(span_id) == SPAN_BYTES
+        and span_id != _NO_SPAN
+        and trace_id != _NO_TRACE
+    ):
+        if len(parent_id) != SPAN_BYTES or parent_id in (_NO_SPAN, span_id):
+            parent_id = None
+        return trace_id, span_id, parent_id, ()
     dubious: tuple[str, ...] = ()
     if len(trace_id) != TRACE_BYTES or trace_id == _NO_TRACE:
         dubious = ("id_missing",)

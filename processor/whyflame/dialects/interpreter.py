@@ -17,6 +17,7 @@ from whyflame.dialects.usage import Usage, fill_parts
 from whyflame.dialects.values import (
     MAX_COUNT,
     is_int,
+    known_text,
     read_any,
     read_count,
     read_int,
@@ -96,7 +97,9 @@ class Interpreter:
         span.dialect, span.wire = plan.dialect, plan.wire
         for name, keys in plan.fields:
             for key in keys:
-                text = read_text(attributes[key])
+                raw = attributes[key]
+                # Asked here because it saves a call for most fields of a span.
+                text = known_text(raw) or read_text(raw)
                 if text is not None:
                     setattr(span, name, text)
                     break

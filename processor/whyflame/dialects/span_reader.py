@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whyflame.dialects.decode import decode_traces
+from whyflame.dialects.decode import decode_status, decode_traces
 from whyflame.dialects.identity import read_identity, read_times
 from whyflame.dialects.reading import Reading
 from whyflame.dialects.values import read_text
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["read_spans"]
 
 _STATUS = {0: Status.UNSET, 1: Status.OK, 2: Status.ERROR}
+_BARE_STATUS = {b"": Status.UNSET, b"\x18\x01": Status.OK, b"\x18\x02": Status.ERROR}
 _ERROR_TEXT_LIMIT = 120
 
 
@@ -56,7 +57,12 @@ def _read_span(
     if span.attributes_count > interpreter.settings.max_attributes:
         attributes = interpreter.bounded(attributes)
         span.dubious += ("too_many_attributes",)
-    span.status = _STATUS.get(message.status.code, Status.UNSET)
+    told = b""
+    status = _BARE_STATUS.get(message.status)
+    if status is None:
+        code, told = decode_status(message.status)
+        status = _STATUS.get(code, Status.UNSET)
+    span.status = status
     if message.links:
         span.links = tuple((link.trace_id, link.span_id) for link in message.links)
     reading = Reading(message.name, scope, attributes, origin.attributes)
@@ -64,7 +70,7 @@ def _read_span(
     reading.events = message.events
     interpreter.interpret(span, reading, origin)
     if span.status is Status.ERROR:
-        _explain_error(span, reading, message.status.message)
+        _explain_error(span, reading, told)
     return span
 
 

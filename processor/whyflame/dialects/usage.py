@@ -62,7 +62,13 @@ class Usage:
     @property
     def is_known(self) -> bool:
         """True when any count was reported."""
-        return any(getattr(self, part) is not None for part in PARTS[:5])
+        return not (
+            self.input is None
+            and self.output is None
+            and self.cache_read is None
+            and self.cache_write is None
+            and self.reasoning is None
+        )
 
 
 def _cache_is_outside(usage: Usage, cached: int) -> bool:

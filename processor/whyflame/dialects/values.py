@@ -13,6 +13,7 @@ __all__ = [
     "MAX_COUNT",
     "cut_text",
     "is_int",
+    "known_text",
     "read_any",
     "read_bool",
     "read_count",
@@ -42,6 +43,8 @@ MAX_COUNT = 10**12
 
 _MAX_NANOUSD = 10**18
 _texts: dict[bytes, str] = {}
+known_text = _texts.get
+"""Text of a short raw value that was read before ("" for none); None when it has to be read."""
 
 
 def _varint(raw: bytes, offset: int) -> tuple[int, int]:
@@ -74,8 +77,13 @@ def _length(raw: bytes) -> tuple[int, int]:
 
 def read_int(raw: bytes) -> int:
     """The number of a raw integer value (tag `_INT`)."""
-    if len(raw) == 2:  # noqa: PLR2004 - tag and one byte: 0 to 127
+    size = len(raw)
+    if size == 2:  # noqa: PLR2004 - tag and one byte: 0 to 127
         return raw[1]
+    if size == 3 and raw[1] >= _ONE_BYTE > raw[2]:  # noqa: PLR2004 - to 16,383, as most counts of tokens
+        return raw[1] & 0x7F | raw[2] << 7
+    if size == 4 and raw[1] >= _ONE_BYTE and raw[2] >= _ONE_BYTE > raw[3]:  # noqa: PLR2004 - to 2,097,151
+        return raw[1] & 0x7F | (raw[2] & 0x7F) << 7 | raw[3] << 14
     value, _ = _varint(raw, 1)
     value &= (1 << 64) - 1
     return value - (1 << 64) if value >> 63 else value
