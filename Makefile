@@ -1,6 +1,6 @@
 # whyflame: `make demo` shows it, `make test` checks it. Both set up what they need in .venv.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types contracts dependencies spelling wheel unit integration \
+.PHONY: help demo test check format lint types mypy pyright contracts dependencies spelling wheel unit integration \
         pytest peers chaos bench image-test screenshots fix docs requirements clean
 
 BIN := .venv/bin
@@ -9,6 +9,12 @@ SETS := $(wildcard requirements/*.txt) pyproject.toml scripts/setup
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export UV_NO_CONFIG := 1
 export UV_SYSTEM_CERTS := 1
+# The checks start some two thousand Python processes: each module is compiled once, outside the tree.
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
+export PYTHONDONTWRITEBYTECODE :=
+# Tests wait for other processes: three workers keep two cores busy. Slow modules come first.
+WORKERS ?= 3
+PYTEST := pytest -q -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -16,7 +22,9 @@ help:  ## what can be made
 demo: .venv/runtime  ## a real collector fed with recorded agent runs; ARGS=--once exits after printing
 	@$(BIN)/whyflame demo $(ARGS)
 
-test: check pytest  ## every check; silent but for pytest's closing line when all is well
+test:  ## every check; silent but for pytest's closing line when all is well
+	@$(MAKE) -s --no-print-directory -j2 -O check
+	@$(MAKE) -s --no-print-directory pytest
 
 check: format lint types contracts dependencies spelling wheel  ## everything but the tests
 
@@ -38,8 +46,12 @@ format: .venv/dev
 lint: .venv/dev
 	@$(QUIET) lint $(BIN)/ruff check .
 
-types: .venv/dev
+types: mypy pyright
+
+mypy: .venv/dev
 	@$(QUIET) "types (mypy)" $(BIN)/mypy
+
+pyright: .venv/dev
 	@$(QUIET) "types (pyright)" $(BIN)/pyright --pythonpath $(BIN)/python
 
 contracts: .venv/dev
@@ -57,10 +69,10 @@ wheel: .venv/dev
 	@$(QUIET) "wheel (contents)" $(BIN)/check-wheel-contents .cache/wheel
 
 unit: .venv/dev  ## the unit tests alone
-	@$(BIN)/pytest -q tests/unit $(ARGS)
+	@$(BIN)/$(PYTEST) tests/unit $(ARGS)
 
 integration: .venv/dev  ## the tests with real servers and stores alone, without the slow ones
-	@$(BIN)/pytest -q tests/integration $(ARGS)
+	@$(BIN)/$(PYTEST) tests/integration $(ARGS)
 
 chaos: .venv/dev  ## kills, crashes and rare interleavings, for minutes
 	@$(BIN)/pytest -q -m soak --timeout 1800 tests
@@ -85,7 +97,7 @@ peers:
 # Processes that a test kills leave no figures or broken ones: combine says so and goes on.
 pytest: .venv/dev .venv/model peers
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && export COVERAGE_FILE="$$folder/data" \
-	    && $(QUIET) -l tests $(BIN)/coverage run -m pytest -q -m "not soak" tests \
+	    && $(QUIET) -l tests $(BIN)/coverage run -m $(PYTEST) -m "not soak" tests \
 	    && { $(BIN)/coverage combine -q 2>/dev/null || true; } \
 	    && $(QUIET) coverage $(BIN)/coverage report
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import shutil
 import socket
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +38,17 @@ def collector_binary() -> Path:
     return binary
 
 
+# Below the ports that the kernel gives to other tests, which run at the same time.
+PORTS = range(15_000, 30_000)
+
+
 def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+    """A port that nobody listens on now, and that nobody is given until it is asked for."""
+    while True:
+        # The seed of the tests is the same in each worker.
+        port = secrets.choice(PORTS)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @contextmanager

@@ -52,10 +52,15 @@ def install(folder: Path, requirements: Path) -> None:
 def run_agent(python: Path, example: Path, endpoint: str) -> dict[str, Any]:
     """What the model server of the example says it answered."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("OTEL_")}
+    # Compiled once, and not into the example's folder.
+    compiled = {
+        "PYTHONDONTWRITEBYTECODE": "",
+        "PYTHONPYCACHEPREFIX": str(python.parents[1] / "pyc"),
+    }
     done = subprocess.run(
         [python, "agent.py", "--session", SESSION],
         cwd=example,
-        env=environment | {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "PYTHONDONTWRITEBYTECODE": "1"},
+        env=environment | compiled | {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint},
         capture_output=True,
         text=True,
         check=False,

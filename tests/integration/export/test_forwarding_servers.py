@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from tests import corpus, otlp
-from tests.collector import collecting
+from tests.collector import collecting, free_port
 from tests.doubles.otlp import OtlpSink
 from tests.serving import Serving, differences, wait_until
 
@@ -23,13 +22,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 SCENARIO = "langchain-openinference-on"
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
 
 
 def forwarding_to(port: int, **options: Any) -> dict[str, Any]:
