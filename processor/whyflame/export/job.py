@@ -171,7 +171,9 @@ class _Channel:
         self._guard = SeriesGuard(settings.max_series // len(settings.measures))
         for tenant, series in self._outbox.known_series(bound.name, now_ns - _SERIES_MEMORY_NS):
             self._guard.remember(tenant, decode_series(series))
-        self._builder = PayloadBuilder(settings, DictionaryTables(store.cursor()), self._guard)
+        self._builder = PayloadBuilder(
+            settings, DictionaryTables(store, store.cursor()), self._guard
+        )
         self._windows = WindowControl(
             smallest_ns=_on_grid(settings.window),
             largest_ns=_on_grid(settings.max_window),

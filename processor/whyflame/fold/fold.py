@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from array import array
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from whyflame.fold.frames import (
@@ -25,7 +25,7 @@ from whyflame.fold.numeric import is_numpy_worth_it
 from whyflame.fold.profile import Labels, Profile, SampleType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from whyflame.fold.projection import Query
 
@@ -84,21 +84,22 @@ def fold_rows(
         column_frames(column, ids, dictionary)
         for column, ids in zip(query.frames, distinct[:frame_end], strict=True)
     ]
-    frames = sorted({UNKNOWN_FRAME}.union(*(column.frames.values() for column in texts)))
+    may_be_empty = all(column.has_empty for column in texts)
+    shown = set().union(*(column.frames.values() for column in texts)) - {""}
+    frames = sorted(shown | {UNKNOWN_FRAME} if may_be_empty else shown)
     word = {frame: _word(_FRAME + number) for number, frame in enumerate(frames)}
     word[""] = b""
     parts = [
         _looked_up(_joined(column, word), columns[number]) for number, column in enumerate(texts)
     ]
-    if query.labels:
-        label_sets, last = _label_words(query, columns[frame_end:label_end], distinct, dictionary)
-    else:
-        label_sets, last = [()], [_word(0)] * len(rows)
-    keys = list(map(b"".join, zip(*parts, last, strict=True)))
-    if min(map(len, keys)) == _WORD:
+    label_sets, last = _label_words(query, columns[frame_end:label_end], distinct, dictionary)
+    keys = list(map(b"".join, zip(*parts, last, strict=False)))
+    if may_be_empty:
         keys = [key if len(key) > _WORD else word[UNKNOWN_FRAME] + key for key in keys]
     merged = _merged(keys, list(zip(*columns[label_end:], strict=True)))
-    return _packed(merged, frames, label_sets, like)
+    kept = {key: merged[key] for key in sorted(merged) if any(merged[key])}
+    profile = _packed(kept, frames, label_sets, like)
+    return _compact(profile) if may_be_empty or len(kept) < len(merged) else profile
 
 
 def _word(number: int) -> bytes:
@@ -122,12 +123,14 @@ def _label_words(
     columns: Sequence[Sequence[Any]],
     distinct: Sequence[set[Any]],
     dictionary: Dictionary,
-) -> tuple[list[Labels], list[bytes]]:
+) -> tuple[list[Labels], Iterable[bytes]]:
     """Distinct label sets, sorted, and the word of each row's."""
     texts = [
         label_by_id(column, ids, dictionary)
         for column, ids in zip(query.labels, distinct[len(query.frames) :], strict=True)
     ]
+    if not columns:
+        return [()], repeat(_word(0))
     combinations = list(zip(*columns, strict=True))
     sets = {
         ids: _label_set(query, [of[key] for of, key in zip(texts, ids, strict=True)])
@@ -145,7 +148,7 @@ def _label_set(query: Query, texts: Sequence[str]) -> Labels:
 
 
 def _merged(keys: list[bytes], rows: list[Sequence[int]]) -> dict[bytes, Sequence[int]]:
-    """Values by key in order: equal keys added, all-zero ones left out."""
+    """Values by key; those of equal keys are added."""
     merged: dict[bytes, Sequence[int]] = dict(zip(keys, rows, strict=True))
     if len(merged) < len(keys):
         merged = {}
@@ -154,7 +157,7 @@ def _merged(keys: list[bytes], rows: list[Sequence[int]]) -> dict[bytes, Sequenc
             merged[key] = (
                 row if before is None else [a + b for a, b in zip(before, row, strict=True)]
             )
-    return {key: merged[key] for key in sorted(merged) if any(merged[key])}
+    return merged
 
 
 def _packed(
@@ -163,24 +166,19 @@ def _packed(
     label_sets: Sequence[Labels],
     like: Profile,
 ) -> Profile:
-    """The profile of sorted keys, without frames and labels that none of them has."""
-    if not merged:
-        return like
+    """The profile of sorted keys."""
     stacks = [key[:-_WORD] for key in merged]
     flat = bytearray(b"".join(stacks))
     flat[::_WORD] = flat[::_WORD].translate(_UNMARK)
-    frame_ids, frames = _compact(_integers(flat), frames)
-    label_ids, label_sets = _compact(
-        _integers(b"".join([key[-_WORD:] for key in merged])), label_sets
-    )
+    columns = zip(*merged.values(), strict=True) if merged else [()] * len(like.values)
     return replace(
         like,
-        frames=frames,
+        frames=tuple(frames),
         offsets=array("q", accumulate([len(stack) // _WORD for stack in stacks], initial=0)),
-        frame_ids=frame_ids,
-        values=tuple(array("q", column) for column in zip(*merged.values(), strict=True)),
-        label_sets=label_sets,
-        label_ids=label_ids,
+        frame_ids=_integers(flat),
+        values=tuple(array("q", column) for column in columns),
+        label_sets=tuple(label_sets),
+        label_ids=_integers(b"".join([key[-_WORD:] for key in merged])),
     )
 
 
@@ -192,11 +190,24 @@ def _integers(words: bytes | bytearray) -> array[int]:
     return numbers
 
 
-def _compact(numbers: array[int], values: Sequence[_T]) -> tuple[array[int], tuple[_T, ...]]:
+def _compact(profile: Profile) -> Profile:
+    """The same profile without frames and label sets that no stack has."""
+    frame_ids, frames = _of_used(profile.frame_ids, profile.frames)
+    label_ids, label_sets = _of_used(profile.label_ids, profile.label_sets)
+    return replace(
+        profile,
+        frames=frames,
+        frame_ids=frame_ids,
+        label_sets=label_sets or ((),),
+        label_ids=label_ids,
+    )
+
+
+def _of_used(numbers: array[int], values: tuple[_T, ...]) -> tuple[array[int], tuple[_T, ...]]:
     """The same numbers, but of those values only that occur."""
     used = sorted(set(numbers))
     if len(used) == len(values):
-        return numbers, tuple(values)
+        return numbers, values
     place = {number: position for position, number in enumerate(used)}
     return array("i", map(place.__getitem__, numbers)), tuple(values[number] for number in used)
 

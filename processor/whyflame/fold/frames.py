@@ -9,7 +9,7 @@ from whyflame.fold.names import Role
 from whyflame.model import TOKEN_PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from whyflame.fold.projection import Column
 
@@ -37,11 +37,11 @@ _RESERVED = frozenset({"other", "total"})
 class Dictionary(Protocol):
     """The dictionary tables of the store, read for the ids of one result only."""
 
-    def strings(self, ids: Iterable[int]) -> Mapping[int, str]:
-        """Values of `strings` for these ids; an id that is not there may be left out."""
+    def strings(self, ids: Collection[int]) -> Mapping[int, str]:
+        """Values of `strings` for these ids; what is not there may be left out."""
         ...
 
-    def paths(self, ids: Iterable[int]) -> Mapping[int, Sequence[str]]:
+    def paths(self, ids: Collection[int]) -> Mapping[int, Sequence[str]]:
         """Names of `paths` for these ids, outermost first."""
         ...
 
@@ -53,10 +53,10 @@ class _Known:
     by_string: Mapping[int, str]
     by_path: Mapping[int, Sequence[str]]
 
-    def strings(self, ids: Iterable[int]) -> Mapping[int, str]:
+    def strings(self, ids: Collection[int]) -> Mapping[int, str]:
         return {number: self.by_string[number] for number in ids if number in self.by_string}
 
-    def paths(self, ids: Iterable[int]) -> Mapping[int, Sequence[str]]:
+    def paths(self, ids: Collection[int]) -> Mapping[int, Sequence[str]]:
         return {number: self.by_path[number] for number in ids if number in self.by_path}
 
 
@@ -72,9 +72,7 @@ def read_once(
         sorted(number for number in by_role.get(role, ()) if number >= 0)
         for role in (Role.STRING, Role.PATH)
     )
-    return _Known(
-        dictionary.strings(strings) if strings else {}, dictionary.paths(paths) if paths else {}
-    )
+    return _Known(dictionary.strings(strings), dictionary.paths(paths))
 
 
 def cut_text(text: str, max_bytes: int) -> str:
@@ -123,6 +121,11 @@ class ColumnFrames:
         """Frames of one value."""
         frames = self.frames
         return tuple(frame for name in self.names[value] if (frame := frames[name]))
+
+    @property
+    def has_empty(self) -> bool:
+        """Whether some value may show no frame at all."""
+        return "" in self.frames.values() or not all(self.names.values())
 
 
 def column_frames(column: Column, ids: Iterable[Any], dictionary: Dictionary) -> ColumnFrames:

@@ -33,7 +33,9 @@ def share_out(values: Sequence[int], divisor: int, total: int | None = None) -> 
     if total is None:
         total = (sum(values) + divisor // 2) // divisor
     missing = total - sum(quotients)
-    lost = sorted(range(len(values)), key=lambda index: -(values[index] % divisor))
-    for index in lost[:missing]:
+    losses = [value % divisor for value in values]
+    # The first `missing` of a stable sort, largest loss first.
+    order = sorted(range(len(values)), key=losses.__getitem__, reverse=True)
+    for index in order[:missing]:
         quotients[index] += 1
     return quotients

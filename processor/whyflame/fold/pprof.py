@@ -23,6 +23,8 @@ __all__ = ["PprofOptions", "encode", "encode_message", "varint"]
 
 _SEVEN_BITS, _FOURTEEN_BITS = 0x7F, 0x3FFF
 _SIXTY_FOUR_BITS = (1 << 64) - 1
+_LAST = [bytes((value,)) for value in range(128)]
+_MORE = [bytes((value | 128,)) for value in range(128)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,20 +167,38 @@ def _samples(profile: Profile, ids: Sequence[int], labels: Sequence[bytes]) -> b
         from whyflame.fold.pprof_vectors import encode_samples
 
         return encode_samples(profile, ids, labels)
-    encoded_ids = [varint(number) for number in ids]
-    offsets, frame_ids, samples = profile.offsets, profile.frame_ids, []
-    for row, values in enumerate(zip(*profile.values, strict=True)):
-        stack = frame_ids[offsets[row] : offsets[row + 1]]
-        locations = b"".join([encoded_ids[number] for number in reversed(stack)])
-        packed = b"".join(map(varint, values))
-        body = b"".join(
-            (
-                b"\x0a" + varint(len(locations)),
-                locations,
-                b"\x12" + varint(len(packed)),
-                packed,
-                labels[profile.label_ids[row]],
+    encoded = [varint(number) for number in ids]
+    # Backwards: leaf first, the last sample at the beginning.
+    pieces = list(map(encoded.__getitem__, reversed(profile.frame_ids)))
+    bounds = [len(pieces) - offset for offset in profile.offsets]
+    locations = [
+        b"".join(pieces[start:end]) for start, end in zip(bounds[1:], bounds, strict=False)
+    ]
+    values = map(b"".join, zip(*map(_varints, profile.values), strict=True))
+    bodies = [
+        b"\x0a%b%b\x12%b%b%b" % (varint(len(ids)), ids, varint(len(packed)), packed, labels[row])
+        for ids, packed, row in zip(locations, values, profile.label_ids, strict=True)
+    ]
+    return b"".join([b"\x12%b%b" % (varint(len(body)), body) for body in bodies])
+
+
+def _varints(values: Iterable[int]) -> list[bytes]:
+    """As `varint`, of a whole column in half the time: from tables, without a loop in the loop."""
+    encoded = []
+    more, last = _MORE, _LAST
+    for value in values:
+        if not 0 <= value < 1 << 35:
+            encoded.append(varint(value))
+        elif value < 1 << 7:
+            encoded.append(last[value])
+        elif value < 1 << 14:
+            encoded.append(more[value & 127] + last[value >> 7])
+        elif value < 1 << 21:
+            encoded.append(more[value & 127] + more[value >> 7 & 127] + last[value >> 14])
+        else:
+            head = more[value & 127] + more[value >> 7 & 127] + more[value >> 14 & 127]
+            rest = value >> 21
+            encoded.append(
+                head + (last[rest] if rest < 1 << 7 else more[rest & 127] + last[rest >> 7])
             )
-        )
-        samples.append(b"\x12" + varint(len(body)) + body)
-    return b"".join(samples)
+    return encoded

@@ -121,13 +121,19 @@ def compile_query(projection: Projection, relation: str = "operations") -> Query
     frames = tuple(Column(name, role_of(name)) for name in projection.stack)
     labels = tuple(Column(name, role_of(name)) for name in projection.labels)
     measures = tuple(find_measure(name) for name in projection.measures)
-    keys = [column for column in (*frames, *labels) if column.role is not Role.PART]
+    # What is a frame and a label too is one key.
+    keys = list(
+        dict.fromkeys(column for column in (*frames, *labels) if column.role is not Role.PART)
+    )
     condition = compile_filter(projection)
     splits = any(item.field == "token_kind" for item in projection.where) or any(
         column.role is Role.PART for column in frames
     )
     inner = _grouped(keys, measures, condition, relation, splits=splits)
-    outer = _split(frames, labels, measures, projection) if splits else _plain(keys, measures)
+    columns = [*frames, *labels]
+    outer = (
+        _split(columns, keys, measures, projection) if splits else _plain(columns, keys, measures)
+    )
     # All names in the SQL come from this package's tables; what users type is a parameter.
     bounds = f"SELECT min(start_ns), max(end_ns), count(*) FROM {relation}{condition.sql}"
     return Query(
@@ -190,32 +196,31 @@ def _grouped(
     return Fragment(sql, (*params, *condition.params))
 
 
-def _unmasked(column: Column, number: int) -> str:
+def _unmasked(column: Column, keys: Sequence[Column]) -> str:
     empty = "''" if column.role is Role.TEXT else "-1"
-    return f"coalesce(k{number}, {empty})"
+    return f"coalesce(k{keys.index(column)}, {empty})"
 
 
-def _plain(keys: Sequence[Column], measures: Sequence[Measure]) -> str:
-    selected = [f"{_unmasked(column, number)} AS k{number}" for number, column in enumerate(keys)]
+def _plain(columns: Sequence[Column], keys: Sequence[Column], measures: Sequence[Measure]) -> str:
+    selected = [
+        f"{_unmasked(column, keys)} AS c{position}" for position, column in enumerate(columns)
+    ]
     values = [f"v{number}" for number in range(len(measures))]
     kept = " OR ".join(f"{value} <> 0" for value in values)
     return f"SELECT {', '.join(selected + values)} FROM {{groups}} WHERE {kept}"
 
 
 def _split(
-    frames: Sequence[Column],
-    labels: Sequence[Column],
+    columns: Sequence[Column],
+    keys: Sequence[Column],
     measures: Sequence[Measure],
     projection: Projection,
 ) -> str:
     """Rows of the groups, one for each token part; measures that are not tokens on a row without."""
-    selected, number = [], 0
-    for position, column in enumerate((*frames, *labels)):
-        if column.role is Role.PART:
-            selected.append(f"part AS c{position}")
-            continue
-        selected.append(f"{_unmasked(column, number)} AS c{position}")
-        number += 1
+    selected = [
+        f"{'part' if column.role is Role.PART else _unmasked(column, keys)} AS c{position}"
+        for position, column in enumerate(columns)
+    ]
     values = [f"w{position}" for position in range(len(measures))]
     selected += [
         f"{_share(measure, position)} AS w{position}" for position, measure in enumerate(measures)

@@ -23,6 +23,7 @@ __all__ = ["Array", "Rows", "StackKeys", "to_array"]
 Array = NDArray[np.int64]
 
 _KEY_BITS = 62
+_BLOCK = 1 << 14  # rows at a time: what is made of them stays in the cache
 _T = TypeVar("_T")
 
 
@@ -41,12 +42,20 @@ class StackKeys:
         label_sets: Distinct label sets, sorted.
         depth: Levels of the deepest stack.
         rows: How many stacks.
+        may_have_unused: Whether there may be frames and label sets that no row has.
     """
 
     def __init__(
-        self, frames: Sequence[str], label_sets: Sequence[Labels], depth: int, rows: int
+        self,
+        frames: Sequence[str],
+        label_sets: Sequence[Labels],
+        depth: int,
+        rows: int,
+        *,
+        may_have_unused: bool = True,
     ) -> None:
         self.frames, self.label_sets, self.depth = frames, label_sets, depth
+        self.may_have_unused = may_have_unused
         sizes = [len(frames).bit_length()] * depth + [(len(label_sets) - 1).bit_length()]
         # Behind the first word a row's rank among those before takes its part of the key.
         self._rank_bits = rows.bit_length()
@@ -107,17 +116,28 @@ class StackKeys:
         differs[1:] = key[1:] != key[:-1]
         return order, differs
 
-    def _levels(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int32], Array]:
-        """Frame numbers of some rows, a column per level, and how many each has."""
+    def _stacks(self, rows: NDArray[np.intp]) -> tuple[array[int], array[int]]:
+        """Frame numbers of some rows from 0, stack after stack, and where each begins."""
+        lengths = np.zeros(len(rows) + 1, dtype=np.int64)
+        frame_ids = array("i")
+        for start in range(0, len(rows), _BLOCK):
+            block = rows[start : start + _BLOCK]
+            stacks = self._levels(block, lengths[start + 1 : start + 1 + len(block)])
+            flat = stacks[stacks > 0]
+            flat -= 1
+            frame_ids.frombytes(flat.data.cast("B"))
+        return frame_ids, to_array("q", np.cumsum(lengths))
+
+    def _levels(self, rows: NDArray[np.intp], lengths: Array) -> NDArray[np.int32]:
+        """Frame numbers of a few rows, a column per level; adds up how many each has."""
         words = [word.take(rows) for word in self.words]
         stacks = np.empty((len(rows), self.depth), dtype=np.int32)
-        lengths = np.zeros(len(rows), dtype=np.int64)
         mask = (1 << len(self.frames).bit_length()) - 1
         for level, (word, shift) in enumerate(self._places[:-1]):
             frames = (words[word] >> shift) & mask
             lengths += frames > 0
             stacks[:, level] = frames
-        return stacks, lengths
+        return stacks
 
     def _labels(self, rows: NDArray[np.intp]) -> Array:
         word, shift = self._places[-1]
@@ -139,27 +159,27 @@ class StackKeys:
             order = order.take(first)
         is_kept = np.logical_or.reduce([column != 0 for column in columns])
         if not is_kept.all():
+            self.may_have_unused = True
             kept = np.flatnonzero(is_kept)
             columns, order = [column.take(kept) for column in columns], order.take(kept)
         return self._packed(order, columns, like)
 
     def _packed(self, order: NDArray[np.intp], columns: Sequence[Array], like: Profile) -> Profile:
         """The profile of some rows in order, without frames and labels that none of them has."""
-        stacks, lengths = self._levels(order)
-        offsets = np.zeros(len(stacks) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        flat = stacks[stacks > 0]
-        flat -= 1
-        flat, frames = _compact(flat, self.frames)
-        label_ids, label_sets = _compact(self._labels(order), self.label_sets)
+        frame_ids, offsets = self._stacks(order)
+        label_ids = to_array("i", self._labels(order))
+        frames, label_sets = tuple(self.frames), tuple(self.label_sets)
+        if self.may_have_unused:
+            frame_ids, frames = _compact(frame_ids, frames)
+            label_ids, label_sets = _compact(label_ids, label_sets)
         return replace(
             like,
             frames=frames,
-            offsets=to_array("q", offsets),
-            frame_ids=to_array("i", flat),
+            offsets=offsets,
+            frame_ids=frame_ids,
             values=tuple(to_array("q", column) for column in columns),
             label_sets=label_sets or ((),),
-            label_ids=to_array("i", label_ids),
+            label_ids=label_ids,
         )
 
 
@@ -189,11 +209,12 @@ class Rows:
         return keys.profile(self.values, like)
 
 
-def _compact(ids: NDArray[Any], table: Sequence[_T]) -> tuple[NDArray[Any], tuple[_T, ...]]:
+def _compact(ids: array[int], table: tuple[_T, ...]) -> tuple[array[int], tuple[_T, ...]]:
     """Ids and table without the entries that no id names; the order stays."""
     is_used = np.zeros(len(table), dtype=bool)
-    is_used[ids] = True
+    view = np.frombuffer(ids, dtype=np.int32)
+    is_used[view] = True
     if is_used.all():
-        return ids, tuple(table)
+        return ids, table
     kept = tuple(entry for entry, keep in zip(table, is_used.tolist(), strict=True) if keep)
-    return (np.cumsum(is_used) - 1)[ids], kept
+    return to_array("i", (np.cumsum(is_used) - 1)[view]), kept

@@ -90,15 +90,16 @@ def _stack_keys(
 ) -> StackKeys:
     label_sets, label_ids = labels
     shown = {frame for column in texts for frame in column.frames.values() if frame}
-    may_be_empty = all(map(_has_empty, texts))
+    may_be_empty = all(column.has_empty for column in texts)
     frames = sorted(shown | {UNKNOWN_FRAME} if may_be_empty else shown)
     number_of = {frame: number for number, frame in enumerate(frames, 1)}
     tables = [
         _numbered(column, key.values, number_of) for key, column in zip(keys, texts, strict=True)
     ]
     depth = max(1, sum(len(table) for table, _ in tables))
-    stacks = StackKeys(frames, label_sets, depth, len(keys[0].positions))
-    lengths = np.zeros(len(keys[0].positions), dtype=np.int64)
+    rows = len(keys[0].positions)
+    stacks = StackKeys(frames, label_sets, depth, rows, may_have_unused=may_be_empty)
+    lengths = np.zeros(rows, dtype=np.int64)
     for key, (table, table_lengths) in zip(keys, tables, strict=True):
         shortest = int(lengths.min())
         if shortest == lengths.max():
@@ -113,11 +114,6 @@ def _stack_keys(
     if label_ids is not None:
         stacks.push_labels(label_ids)
     return stacks
-
-
-def _has_empty(column: ColumnFrames) -> bool:
-    """Whether some value of the column shows no frame at all."""
-    return "" in column.frames.values() or not all(column.names.values())
 
 
 def _numbered(

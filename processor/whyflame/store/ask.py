@@ -2,49 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whyflame.fold.fold import fold_columns, fold_rows, is_numpy_worth_it
 from whyflame.fold.projection import compile_query
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from whyflame.fold.profile import Profile
     from whyflame.fold.projection import Projection
+    from whyflame.store.dictionary import Dictionary
     from whyflame.store.readable import Cursor, Readable
     from whyflame.store.running import RunningQuery
 
 __all__ = ["DictionaryTables", "fold_projection", "fold_running"]
 
+_DENSE, _FEW = 2, 1000
+
 
 class DictionaryTables:
-    """`strings` and `paths`, read for the ids of one result only: a cold command loads no more.
+    """`strings` and `paths`: from memory where a store has them there, else read for these ids only.
 
     Args:
+        store: The open store.
         cursor: Of the asking thread.
     """
 
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, store: Readable, cursor: Cursor) -> None:
+        self._store = store
         self._cursor = cursor
 
-    def strings(self, ids: Iterable[int]) -> Mapping[int, str]:
+    def strings(self, ids: Collection[int]) -> Mapping[int, str]:
         """Values of `strings` by id."""
-        return dict(
-            self._cursor.execute(
-                "SELECT id, value FROM strings WHERE id IN (SELECT unnest(?::INTEGER[]))",
-                [list(ids)],
-            ).fetchall()
-        )
+        return self._values(self._store.strings, "SELECT id, value FROM strings", ids)
 
-    def paths(self, ids: Iterable[int]) -> Mapping[int, Sequence[str]]:
+    def paths(self, ids: Collection[int]) -> Mapping[int, Sequence[str]]:
         """Names of `paths` by id, outermost first."""
-        return dict(
-            self._cursor.execute(
-                "SELECT id, names FROM paths WHERE id IN (SELECT unnest(?::INTEGER[]))",
-                [list(ids)],
-            ).fetchall()
-        )
+        return self._values(self._store.paths, "SELECT id, names FROM paths", ids)
+
+    def _values(self, table: Dictionary, select: str, ids: Collection[int]) -> dict[int, Any]:
+        if table.is_loaded or not ids:
+            return {number: table.value(number) for number in ids}
+        low, high = min(ids), max(ids)
+        if high - low < _DENSE * len(ids) + _FEW:
+            # Twice as fast as handing over a list; some more rows come along.
+            found = self._cursor.execute(f"{select} WHERE id BETWEEN ? AND ?", [low, high])
+        else:
+            found = self._cursor.execute(
+                f"{select} WHERE id IN (SELECT unnest(?::INTEGER[]))", [list(ids)]
+            )
+        return dict(found.fetchall())
 
 
 def fold_projection(store: Readable, projection: Projection) -> Profile:
@@ -53,7 +61,7 @@ def fold_projection(store: Readable, projection: Projection) -> Profile:
     cursor = store.cursor()
     bounds = cursor.execute(query.bounds_sql, list(query.bounds_params)).fetchone()
     start, end, count = bounds or (None, None, 0)
-    dictionary = DictionaryTables(cursor)
+    dictionary = DictionaryTables(store, cursor)
     result = cursor.execute(query.sql, list(query.params))
     if is_numpy_worth_it(count):
         columns = list(result.fetchnumpy().values())

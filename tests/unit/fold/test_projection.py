@@ -76,3 +76,12 @@ def test_configuration_adds_and_overrides_views() -> None:
 def test_file_labels_are_few_and_valid() -> None:
     projection = view_projection("tokens", Config(), labels=FILE_LABELS)
     assert [column.field for column in compile_query(projection).labels] == list(FILE_LABELS)
+
+
+def test_a_field_that_is_frame_and_label_is_grouped_by_once() -> None:
+    query = compile_query(make_projection(["agent", "path"], labels=["model", "agent"]))
+    assert query.sql.count("agent AS") == 1
+    assert [column.field for column in (*query.frames, *query.labels)] == [
+        "agent", "path", "model", "agent",
+    ]  # fmt: skip
+    assert all(f" AS c{position}" in query.sql for position in range(4))
