@@ -82,9 +82,11 @@ bench: .venv/dev  ## figures: ingest and its parts, Phoenix beside it, fold, que
 	@$(BIN)/python bench/ingest/parts.py
 	@$(BIN)/python bench/ingest/acks.py
 	@$(BIN)/python bench/ingest/whole_path.py --repeat 5
+	@$(BIN)/python bench/ingest/whole_path.py --repeat 3 --tls --token
 	@$(BIN)/python bench/ingest/whole_path.py --sustain 300 --rate 5000
 	@$(BIN)/python bench/ingest/phoenix.py
-	@$(BIN)/python bench/ingest/growth.py 1000000
+	@$(BIN)/python bench/ingest/collector.py
+	@$(BIN)/python bench/ingest/growth.py 10000000
 	@$(BIN)/python bench/fold/fold_bench.py 27765 1000000
 	@$(BIN)/python bench/query/query_bench.py 10000000
 	@test ! -d ../shared/bench || $(BIN)/python bench/segmentation/evaluate.py --bench ../shared/bench

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from secured import Secured
 
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 WORDS = (
@@ -80,22 +81,21 @@ def _put(target: Any, attributes: dict[str, Any]) -> None:
             pair.value.string_value = value
 
 
-def drive(address: str, requests: list[bytes], count: int, channels: int, inflight: int) -> dict:
+def drive(
+    address: str, requests: list[bytes], count: int, channels: int, inflight: int,
+    secured: Secured,
+) -> dict:  # fmt: skip
     """Send `count` requests in a closed loop; latencies in ms."""
-    opened = [
-        grpc.insecure_channel(
-            address,
-            options=[("grpc.max_send_message_length", -1), ("grpc.use_local_subchannel_pool", 1)],
-        )
-        for _ in range(channels)
-    ]
+    opened = [_channel(address, secured) for _ in range(channels)]
+    metadata = (("authorization", f"Bearer {secured.token}"),) if secured.token else None
     calls = [channel.unary_unary(EXPORT) for channel in opened]
 
     def worker(number: int) -> list[float]:
         call, taken = calls[number % channels], []
         for at in range(number, count, channels * inflight):
             began = time.perf_counter()
-            call(requests[at % len(requests)], timeout=60, wait_for_ready=True)
+            body = requests[at % len(requests)]
+            call(body, timeout=60, wait_for_ready=True, metadata=metadata)
             taken.append((time.perf_counter() - began) * 1000)
         return taken
 
@@ -114,6 +114,13 @@ def drive(address: str, requests: list[bytes], count: int, channels: int, inflig
     }
 
 
+def _channel(address: str, secured: Secured) -> grpc.Channel:
+    options = [("grpc.max_send_message_length", -1), ("grpc.use_local_subchannel_pool", 1)]
+    if secured.credentials is None:
+        return grpc.insecure_channel(address, options=options)
+    return grpc.secure_channel(address, secured.credentials, options=options)
+
+
 def cpu_seconds(pid: int | None) -> float:
     """User and system time of a process so far; 0 for one we did not start."""
     if pid is None:
@@ -122,12 +129,18 @@ def cpu_seconds(pid: int | None) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def serve(directory: str, pipe: Any) -> None:
+def serve(directory: str, settings: dict[str, Any], pipe: Any) -> None:
     """A receiver process that never refuses for pending bytes (nothing indexes here)."""
-    from whyflame.config import Config, OtlpConfig
+    from whyflame.config import AuthConfig, Config, OtlpConfig, TlsConfig
     from whyflame.receive import run_receiver
 
-    otlp = OtlpConfig(grpc="127.0.0.1:0", http="127.0.0.1:0", max_pending_bytes=1 << 50)
+    otlp = OtlpConfig(
+        grpc="127.0.0.1:0",
+        http="127.0.0.1:0",
+        max_pending_bytes=1 << 50,
+        tls=TlsConfig(**settings.get("tls", {})),
+        auth=AuthConfig(**settings.get("auth", {})),
+    )
     run_receiver(Config(otlp=otlp), Path(directory), "r0", lambda found: pipe.send(found.grpc))
 
 
@@ -140,20 +153,27 @@ def main() -> None:
     parser.add_argument("--channels", type=int, default=2)
     parser.add_argument("--inflight", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--tls", action="store_true", help="of a receiver of its own")
+    parser.add_argument("--token", action="store_true", help="a bearer token in every request")
     options = parser.parse_args()
     requests = [make_request(options.spans, seed, options.content_chars) for seed in range(8)]
     with tempfile.TemporaryDirectory() as directory:
         address, receiver = options.address, None
+        secured = Secured.make(Path(directory), tls=options.tls, token=options.token)
         if address is None:
             context = multiprocessing.get_context("spawn")
             ours, theirs = context.Pipe()
-            receiver = context.Process(target=serve, args=(directory, theirs), daemon=True)
+            receiver = context.Process(
+                target=serve, args=(directory, secured.settings, theirs), daemon=True
+            )
             receiver.start()
             address = ours.recv()
         pid = receiver.pid if receiver else None
         for _ in range(options.repeat):
             before = cpu_seconds(pid)
-            result = drive(address, requests, options.count, options.channels, options.inflight)
+            result = drive(
+                address, requests, options.count, options.channels, options.inflight, secured
+            )
             spans = options.count * options.spans
             print(
                 json.dumps(

@@ -99,7 +99,7 @@ class Server:
 
     def cpu_seconds(self) -> dict[str, float]:
         """User and system time so far, by process."""
-        return {role: _cpu_of(pid) for role, pid in self.pids.items()}
+        return {role: cpu_of(pid) for role, pid in self.pids.items()}
 
     def resident_mib(self) -> dict[str, float]:
         """Resident memory by process."""
@@ -141,6 +141,7 @@ class Server:
         return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _cpu_of(pid: int) -> float:
+def cpu_of(pid: int) -> float:
+    """User and system time of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS

@@ -2,7 +2,8 @@
 
 Prints one JSON line a run. Short runs: how fast spans are acknowledged and stored, CPU a span of
 each process, then what settling and segmenting them takes. With --sustain: paced, with everything
-on, and how lag and memory go over time. CPU times hold on a busy machine; rates do not.
+on, and how lag and memory go over time. With --tls or --token: every run once in the clear and once
+so secured, then the ratios. CPU times hold on a busy machine; rates do not.
 """
 
 from __future__ import annotations
@@ -10,26 +11,32 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from load import Client, Plan
+from load import Client, Outcome, Plan
+from secured import Secured
 from server import HELD, Server
 from workload import Workload
 
 WARM_UP = 12
+PLAIN = Secured()
 
 
-def measure(workload: Workload, requests: int, settings: dict[str, Any]) -> dict[str, Any]:
+def measure(
+    workload: Workload, requests: int, settings: dict[str, Any], secured: Secured = PLAIN
+) -> dict[str, Any]:
     """One closed-loop run on a fresh server."""
-    with Server(settings) as server:
-        warm = Client(server.grpc, workload, Plan(requests=WARM_UP)).run()
+    with Server({**settings, "otlp": secured.settings}) as server:
+        warm = _send(server, workload, Plan(requests=WARM_UP), secured)
         before_spans = warm.acked * workload.spans
         server.wait_indexed(before_spans, 60)
         before = server.cpu_seconds()
         plan = Plan(requests=requests, first=len(workload.templates) * 1000)
-        outcome = Client(server.grpc, workload, plan).run()
+        outcome = _send(server, workload, plan, secured)
         spans = outcome.acked * workload.spans
         stored_at = server.wait_indexed(before_spans + spans, 600)
         after = server.cpu_seconds()
@@ -47,6 +54,11 @@ def measure(workload: Workload, requests: int, settings: dict[str, Any]) -> dict
     } | outcome.figures(workload.spans)
 
 
+def _send(server: Server, workload: Workload, plan: Plan, secured: Secured) -> Outcome:
+    plan = replace(plan, token=secured.token)
+    return Client(server.grpc, workload, plan, secured.credentials).run()
+
+
 def _settle(server: Server, spans: int) -> dict[str, float]:
     """CPU of settling and segmenting all that is stored."""
     before = server.cpu_seconds()["store"]
@@ -55,10 +67,12 @@ def _settle(server: Server, spans: int) -> dict[str, float]:
     return {"settle_and_segment_cpu_us_span": round(taken / spans * 1e6, 1)}
 
 
-def sustain(workload: Workload, seconds: float, rate: float, settings: dict[str, Any]) -> dict:
+def sustain(
+    workload: Workload, seconds: float, rate: float, secured: Secured = PLAIN
+) -> dict[str, Any]:
     """A paced run with every stage on; samples once a second."""
     samples: list[dict[str, float]] = []
-    with Server(settings) as server:
+    with Server({"otlp": secured.settings}) as server:
         done = threading.Event()
 
         def watch() -> None:
@@ -76,7 +90,7 @@ def sustain(workload: Workload, seconds: float, rate: float, settings: dict[str,
         watcher.start()
         before = server.cpu_seconds()
         plan = Plan(seconds=seconds, spans_a_second=rate)
-        outcome = Client(server.grpc, workload, plan).run()
+        outcome = _send(server, workload, plan, secured)
         spans = outcome.acked * workload.spans
         stored_at = server.wait_indexed(spans, 600)
         after = server.cpu_seconds()
@@ -117,18 +131,46 @@ def main() -> None:
     parser.add_argument("--sustain", type=float, default=0.0, help="seconds of paced load instead")
     parser.add_argument("--rate", type=float, default=5000.0, help="spans a second when paced")
     parser.add_argument("--spans", type=int, default=512, help="spans a request")
+    parser.add_argument("--tls", action="store_true")
+    parser.add_argument("--token", action="store_true", help="a bearer token in every request")
     options = parser.parse_args()
     wanted = ["off", "features"] if options.content == "both" else [options.content]
-    for content in wanted:
-        workload = Workload(spans=options.spans, content=content == "features")
-        for _ in range(options.repeat):
-            if options.sustain:
-                found = sustain(workload, options.sustain, options.rate, {})
-            else:
-                found = measure(workload, options.requests, HELD)
-            head = {"content": content, "bytes_span": round(workload.bytes_a_span)}
-            load = Path("/proc/loadavg").read_text().split()[0]
-            print(json.dumps(head | found | {"load": load}), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        ways = {"plain": PLAIN}
+        if options.tls or options.token:
+            ways["secured"] = Secured.make(Path(folder), tls=options.tls, token=options.token)
+        for content in wanted:
+            workload = Workload(spans=options.spans, content=content == "features")
+            runs = [
+                {way: _run(content, way, workload, options, ways[way]) for way in ways}
+                for _ in range(options.repeat)
+            ]
+            if len(ways) > 1:
+                print(json.dumps({"content": content, "secured_over_plain": _ratios(runs)}))
+
+
+def _run(
+    content: str, way: str, workload: Workload, options: argparse.Namespace, secured: Secured
+) -> dict[str, Any]:
+    """One run, printed."""
+    if options.sustain:
+        found = sustain(workload, options.sustain, options.rate, secured)
+    else:
+        found = measure(workload, options.requests, HELD, secured)
+    head = {"content": content, "way": way, "bytes_span": round(workload.bytes_a_span)}
+    load = Path("/proc/loadavg").read_text().split()[0]
+    print(json.dumps(head | found | {"load": load}), flush=True)
+    return found
+
+
+def _ratios(runs: list[dict[str, dict[str, Any]]]) -> dict[str, float]:
+    """Medians of what the secured run of each pair reached of the plain one."""
+    return {
+        name: round(
+            statistics.median(pair["secured"][name] / pair["plain"][name] for pair in runs), 2
+        )
+        for name in ("acked_spans_s", "stored_spans_s")
+    }
 
 
 if __name__ == "__main__":
