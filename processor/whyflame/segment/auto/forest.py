@@ -1,8 +1,8 @@
 """Boosted trees in plain numpy, evaluated a tree at a time over all rows.
 
 QuickScorer: a tree's leaves are bits of one integer, left to right. Every test that fails (the
-value is above the threshold) clears the leaves on its left; the lowest bit that is left is the
-leaf. So a tree costs a few comparisons of whole columns and no walk.
+value is above the threshold) rules out the leaves on its left; the lowest bit that is not ruled out
+is the leaf. So a tree costs a few comparisons of whole columns and no walk.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["MAX_LEAVES", "Forest", "Tree"]
 
 MAX_LEAVES = 8  # so that a set of leaves is one byte
-_ALL = (1 << MAX_LEAVES) - 1
 
 
 @dataclass(frozen=True)
@@ -47,20 +46,20 @@ class Forest:
         rows = columns.shape[1]
         total = np.full(rows, self.bias, np.float32)
         lowest = _lowest_bits()
-        holds: dict[tuple[int, float], NDArray[np.uint8]] = {}
-        left, kept = np.empty(rows, np.uint8), np.empty(rows, np.uint8)
+        fails: dict[tuple[int, float], NDArray[np.uint8]] = {}
+        gone, bits = np.empty(rows, np.uint8), np.empty(rows, np.uint8)
         for tree in self.trees:
-            left.fill(_ALL)
-            for column, threshold, bits in tree.tests:
+            gone.fill(0)
+            for column, threshold, left in tree.tests:
                 key = (column, threshold)
-                mask = holds.get(key)
-                if mask is None:  # all ones where the test holds
-                    mask = holds[key] = (columns[column] <= threshold) * np.uint8(_ALL)
-                np.bitwise_or(mask, np.uint8(_ALL ^ bits), out=kept)
-                np.bitwise_and(left, kept, out=left)
+                failed = fails.get(key)
+                if failed is None:
+                    failed = fails[key] = (columns[column] > threshold).view(np.uint8)
+                np.multiply(failed, np.uint8(left), out=bits)
+                np.bitwise_or(gone, bits, out=gone)
             leaves = np.zeros(MAX_LEAVES, np.float32)
             leaves[: len(tree.leaves)] = tree.leaves
-            total += leaves[lowest][left]
+            total += leaves[lowest].take(gone)
         return total
 
     def to_json(self) -> dict[str, Any]:
@@ -96,8 +95,8 @@ class Forest:
 
 @cache
 def _lowest_bits() -> NDArray[np.uint8]:
-    """Leaf that each set of leaves stands for: its lowest bit."""
-    numbers = np.arange(1 << MAX_LEAVES, dtype=np.int64)
+    """Leaf that each set of ruled out leaves stands for: the lowest bit that is not set."""
+    left = ~np.arange(1 << MAX_LEAVES, dtype=np.int64) & ((1 << MAX_LEAVES) - 1)
     positions = np.zeros(1 << MAX_LEAVES, np.uint8)
-    positions[1:] = np.log2(numbers[1:] & -numbers[1:]).astype(np.uint8)
+    positions[:-1] = np.log2(left[:-1] & -left[:-1]).astype(np.uint8)
     return positions

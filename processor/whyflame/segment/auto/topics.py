@@ -33,15 +33,16 @@ def topic_cuts(text: NDArray[np.uint64], arguments: NDArray[np.uint64]) -> list[
     similarity = _similarity(text, arguments)
     depth = _depths(similarity)
     limit = float(depth.mean() + _DEVIATIONS * depth.std())
+    half = _WIDTH // 2
+    fits = (depth > max(limit, _FLOOR)) & (similarity <= _ALIKE)
+    fits[: half + 1] = fits[steps - half :] = False
+    chosen = np.flatnonzero(fits)
+    is_near = np.zeros(steps, np.bool_)
     cuts: list[int] = []
-    for step in np.argsort(-depth, kind="stable"):
-        if depth[step] <= max(limit, _FLOOR):
-            break
-        if similarity[step] > _ALIKE:
-            continue
-        near = any(abs(int(step) - cut) < _WIDTH // 2 for cut in cuts)
-        if not near and _WIDTH // 2 < step < steps - _WIDTH // 2:
-            cuts.append(int(step))
+    for step in chosen[np.argsort(-depth[chosen], kind="stable")].tolist():
+        if not is_near[step]:
+            cuts.append(step)
+            is_near[step - half + 1 : step + half] = True
     return sorted(cuts)
 
 
@@ -51,15 +52,18 @@ def _similarity(text: NDArray[np.uint64], arguments: NDArray[np.uint64]) -> NDAr
     steps = len(bags)
     share = bags.mean(axis=0, dtype=np.float64)
     weight = np.log((1 + steps) / (1 + share * steps)).astype(np.float32)
-    counts = np.zeros((steps + 1, bags.shape[1]), np.int32)
-    np.cumsum(bags, axis=0, out=counts[1:], dtype=np.int32)
     similarity = np.empty(steps, np.float32)
     for first in range(0, steps, _ROWS):  # bounded memory for lanes of any length
-        index = np.arange(first, min(first + _ROWS, steps))
-        left = (counts[index] - counts[np.maximum(index - _WIDTH, 0)]) * weight
-        right = (counts[np.minimum(index + _WIDTH, steps)] - counts[index]) * weight
-        norm = np.sqrt((left**2).sum(axis=1) * (right**2).sum(axis=1))
-        similarity[index] = np.einsum("ij,ij->i", left, right) / np.maximum(norm, 1e-9)
+        last = min(first + _ROWS, steps)
+        base, end = max(first - _WIDTH, 0), min(last + _WIDTH, steps)
+        counts = np.zeros((end - base + 1, bags.shape[1]), np.int16)
+        np.cumsum(bags[base:end], axis=0, out=counts[1:], dtype=np.int16)
+        index = np.arange(first, last) - base
+        here = counts[first - base : last - base]
+        left = (here - counts[np.maximum(index - _WIDTH, 0)]) * weight
+        right = (counts[np.minimum(index + _WIDTH, end - base)] - here) * weight
+        norm = np.sqrt(np.einsum("ij,ij->i", left, left) * np.einsum("ij,ij->i", right, right))
+        similarity[first:last] = np.einsum("ij,ij->i", left, right) / np.maximum(norm, 1e-9)
     similarity[0] = 1.0
     return similarity
 
