@@ -19,6 +19,8 @@ from whyflame.fold.profile import Profile, SampleType
 from whyflame.serve.api import build_api
 from whyflame.serve.runner import Runner
 from whyflame.serve.store_questions import StoreQuestions
+from whyflame.store.settled import SettledWriter
+from whyflame.store.unsettled import Group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,6 +172,25 @@ def test_live_shows_what_settled_since(page: Page, tmp_path: Path) -> None:
         fill(server.store, [made(2, 2, tokens=11)])
         page.clock.fast_forward(6_000)
         expect(tokens).to_have_text("111")
+
+
+def test_live_shows_what_was_only_named_anew(page: Page, tmp_path: Path) -> None:
+    """A later look at a run finds other tasks in it; there is no operation more."""
+    page.clock.install()
+    with serving(tmp_path, [made(1, 1, "fix tests"), made(1, 2, "fix tests")]) as server:
+        page.goto(f"{server.url}/?live=1")
+        frames = page.locator(".table-panel tbody")
+        frames.get_by_text("fix tests").wait_for()
+        page.clock.fast_forward(6_000)
+        again = [made(1, 1, "read code"), made(1, 2, "read code")]
+        group = Group(spans=[op.span for op in again], trace_keys=[again[0].span.trace_key])
+        for number, op in enumerate(again):
+            op.span.span_key, op.span.trace_key = number, 0
+        group.trace_keys[:] = [0]
+        SettledWriter(server.store).write(group, again, [], 0)
+        page.clock.fast_forward(6_000)
+        frames.get_by_text("read code").wait_for()
+        assert frames.get_by_text("fix tests").count() == 0
 
 
 def test_names_are_text_whatever_they_hold(page: Page, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -56,6 +58,21 @@ if TYPE_CHECKING:
 __all__ = ["Actions", "build_api"]
 
 MAX_BODY_BYTES = 64 << 20
+
+
+class _Anything(Convertor[str]):
+    """A rest of a path, slashes and line ends included: sessions may be called so."""
+
+    regex = "(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("anything", _Anything())
 
 
 class Actions:
@@ -113,7 +130,7 @@ def build_api(
             Route("/api/v1/profile", api.profile),
             Route("/api/v1/diff", api.diff),
             Route("/api/v1/sessions", api.sessions),
-            Route("/api/v1/sessions/{session:path}", api.session),
+            Route("/api/v1/sessions/{session:anything}", api.session),
             Route("/api/v1/status", api.status),
             Route("/api/v1/import", api.ingest, methods=["POST"]),
             Route("/api/v1/segment", api.segment, methods=["POST"]),
@@ -122,7 +139,7 @@ def build_api(
             *routes,
         ],
         middleware=_gates(http or HttpConfig()),
-        exception_handlers={WhyflameError: _answer_error},
+        exception_handlers={WhyflameError: _answer_error, HTTPException: _answer_misdirected},
     )
 
 
@@ -271,6 +288,18 @@ async def _bounded_body(request: Request) -> bytes | None:
 
 def _error(message: str, code: int, status: int) -> Response:
     return JSONResponse({"error": message, "code": code}, status_code=status)
+
+
+def _answer_misdirected(request: Request, error: Exception) -> Response:
+    """No such path, or not by this method."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = error.headers if isinstance(error, HTTPException) else None
+    text = error.detail if isinstance(error, HTTPException) else ""
+    if not request.url.path.startswith("/api/v1/"):
+        return PlainTextResponse(text, status_code=status, headers=headers)
+    answer = _error(f"{request.method} {request.url.path}: {text}", 2, status)
+    answer.headers.update(headers or {})
+    return answer
 
 
 def _answer_error(_: Request, error: Exception) -> Response:

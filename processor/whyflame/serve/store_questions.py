@@ -18,7 +18,7 @@ from whyflame.serve.options import page_options
 from whyflame.store.ask import fold_projection
 from whyflame.store.completion import complete_values
 from whyflame.store.coverage import coverage
-from whyflame.store.extent import operations_extent
+from whyflame.store.extent import newest_generation, operations_extent
 from whyflame.store.owner import owned_by
 from whyflame.store.session_view import list_sessions, show_session
 from whyflame.store.totals import INNER_KEYS, totals
@@ -208,6 +208,7 @@ class StoreQuestions:
             "operations": count,
             "oldest_ns": oldest,
             "newest_ns": newest,
+            "generation": newest_generation(self._store),
             "store_bytes": self._store.database_bytes(),
             **self._status(),
         }

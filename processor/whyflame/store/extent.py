@@ -9,7 +9,7 @@ from whyflame.fold.where import compile_tenant
 if TYPE_CHECKING:
     from whyflame.store.readable import Readable
 
-__all__ = ["operations_extent"]
+__all__ = ["newest_generation", "operations_extent"]
 
 
 def operations_extent(store: Readable, tenant: str) -> tuple[int, int | None, int | None]:
@@ -24,3 +24,9 @@ def operations_extent(store: Readable, tenant: str) -> tuple[int, int | None, in
         .fetchone()
     )
     return row or (0, None, None)
+
+
+def newest_generation(store: Readable) -> int:
+    """A number that grows whenever anything is settled, or segmented anew; 0 for an empty store."""
+    row = store.cursor().execute("SELECT coalesce(max(generation), 0) FROM generations").fetchone()
+    return int(row[0]) if row else 0

@@ -67,7 +67,7 @@ def ask(
 def places(folder: Path) -> list[tuple[str, str]]:
     """Every route by each of its methods, and by those that browsers try first."""
     return [
-        (method, path.replace("{session:path}", "s").replace("{id}", "x"))
+        (method, path.replace("{session:anything}", "s").replace("{id}", "x"))
         for path, methods in api_routes(folder)
         for method in sorted({*methods, "GET", "POST", "OPTIONS"})
     ]

@@ -113,7 +113,7 @@ ASKED = {
         "?format=table&base=agent%3D~.*&target=agent%3D~.*",
     ],
     "/api/v1/sessions": [""],
-    "/api/v1/sessions/{session:path}": [f"/{SESSION}"],
+    "/api/v1/sessions/{session:anything}": [f"/{SESSION}"],
     "/api/v1/status": [""],
     "/api/v1/options": [""],
     "/api/v1/values": [f"?field={name}" for name in ("session", "agent", "model", "service")],
@@ -153,7 +153,7 @@ def questions(path: str) -> list[tuple[str, bytes | None]]:
         return [(path, json.dumps(message).encode())]
     if path.startswith("/pyroscope/"):
         return [(path + PYROSCOPE, None)]
-    base = path.replace("/{session:path}", "")
+    base = path.replace("/{session:anything}", "")
     body = b"{}" if path.endswith(("import", "segment")) else None
     assert path in ASKED or not path.startswith("/api/v1/") or "forget" in path, f"new: {path}"
     return [(base + query, body) for query in ASKED.get(path, [])]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import httpx
+import jsonschema
 from tests import otlp
-from tests.serving import Serving
+from tests.closed_schema import answer_schema
+from tests.serving import Serving, wait_until
+
+from whyflame.serve.openapi import description
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,3 +46,35 @@ def test_serve_answers_grafana(tmp_path: Path) -> None:
                 },
             ).json()["flamegraph"]
     assert int(graph["total"]) == row["input_tokens"] + row["output_tokens"] == 100
+
+
+def test_what_only_a_running_server_says_is_described(tmp_path: Path) -> None:
+    """Not a key more than in the description: status, settling, forgetting."""
+    described = description()
+    with Serving(tmp_path / "d") as running:
+        running.send([("traces", otlp.traces(otlp.Row("genai", "chat gpt-5", CALL)))])
+        running.settle()
+        with httpx.Client(base_url=f"http://{running.api}/api/v1", trust_env=False) as client:
+
+            def ask(path: str, **more: Any) -> Any:
+                method, named = ("post", path) if more else ("get", path.split("?", maxsplit=1)[0])
+                answer = client.request(method, path, **more)
+                named = "/forget/{id}" if named.startswith("/forget/") else named
+                schema = answer_schema(
+                    described, f"/api/v1{named}", method, str(answer.status_code)
+                )
+                jsonschema.validate(answer.json(), schema)
+                return answer.json()
+
+            status = ask("/status")
+            assert {"unsettled_traces", "journal_losses"} <= set(status)
+            assert set(ask("/segment", json={})) == {"traces", "operations"}
+            session = ask("/sessions")["sessions"][0]["session"]
+            noted = ask("/forget", json={"session": session})["id"]
+
+            def is_done() -> bool:
+                with suppress(httpx.TransportError):
+                    return bool(ask(f"/forget/{noted}")["state"] == "done")
+                return False
+
+            wait_until(is_done)

@@ -16,10 +16,13 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
     unsupported_method,
 )
+from starlette.responses import JSONResponse
 from starlette.routing import Route
+from tests.closed_schema import closed
 from tests.integration.serve.conftest import config, fleet
 from tests.query_server import NOW, open_filled
 
+from whyflame.config import HttpConfig
 from whyflame.errors import UsageError
 from whyflame.fold.encode import ENCODINGS
 from whyflame.serve.api import Actions, build_api
@@ -65,11 +68,19 @@ GOOD = [
     "/api/v1/options",
     "/api/v1/values?field=agent",
     "/api/v1/behind?frame=coder",
+    "/api/v1/behind?frame=run bash&anywhere=true",
     "/api/v1/behind?frame=coder&session=s2&anywhere=true",
     "/api/v1/coverage",
     "/api/v1/outbox?state=dead&limit=5&exporter=x",
     "/api/v1/openapi.json",
 ]  # fmt: skip
+
+
+SERVING = {
+    "unsettled_traces": 0,
+    "journal_losses": {"corrupt_frames": 0, "torn_tails": 0, "skipped_bytes": 0},
+}
+"""What a running server adds to `status` (the real one: test_mounted.py)."""
 
 
 @schemathesis.serializer("application/x-protobuf")
@@ -89,18 +100,25 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starlette]:
         return "1"
 
     actions = Actions(
-        lambda: True, lambda *_: None, lambda *_: {"settled": 0}, forget, lambda *_: None
+        lambda: True,
+        lambda *_: None,
+        lambda *_: {"traces": 0, "operations": 0},
+        forget,
+        lambda *_: None,
     )
     runner = Runner(store, config().query)
     routes = outbox_routes(store, runner, lambda: NOW, nullcontext)
-    questions = StoreQuestions(store, config(), lambda: NOW)
-    yield build_api(questions, runner, actions, None, routes=routes)
+    questions = StoreQuestions(store, config(), lambda: NOW, lambda: SERVING)
+    routes += [Route("/closed.json", lambda _: JSONResponse(closed(description())))]
+    # What the test client calls the server.
+    http = HttpConfig(allowed_hosts=["testserver"])
+    yield build_api(questions, runner, actions, None, http, routes)
     store.close()
 
 
 @pytest.fixture(scope="module")
 def schema(app: Starlette) -> Any:
-    return schemathesis.openapi.from_asgi("/api/v1/openapi.json", app)
+    return schemathesis.openapi.from_asgi("/closed.json", app)
 
 
 @pytest.mark.slow
@@ -148,7 +166,7 @@ def test_good_questions_answer_as_described(app: Starlette, schema: Any, target:
 def test_every_route_is_described(app: Starlette) -> None:
     """And nothing else is."""
     routes = {
-        (method, route.path.replace(":path", ""))
+        (method, route.path.replace(":anything", ""))
         for route in app.routes
         if isinstance(route, Route) and route.path.startswith("/api/v1/")
         for method in (route.methods or set()) - {"HEAD"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 from tests.query_server import QueryServer, made, open_filled, serving
@@ -135,3 +136,20 @@ def test_coverage_comes_with_advice(tmp_path: Path) -> None:
 def test_a_session_tells_the_colour_of_every_name(server: QueryServer) -> None:
     found = server.http.get("/api/v1/sessions/s1").json()
     assert {"fix login", "run tests"} <= set(found["colours"])
+
+
+@pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/v1/totals/x", "/api/v1/sessions"])
+def test_a_path_that_is_none_is_answered_in_json_too(server: QueryServer, path: str) -> None:
+    answer = server.http.delete(path)
+    assert answer.status_code in {404, 405}
+    assert path in answer.json()["error"]
+    assert answer.status_code == 404 or "GET" in answer.headers["Allow"]
+
+
+def test_a_session_may_be_called_anything(tmp_path: Path) -> None:
+    name = "a/b\n?#%2F ü"
+    store = open_filled(tmp_path / "w.duckdb", [made(1, 1, session=name)])
+    with serving(store) as running:
+        answer = running.http.get(f"/api/v1/sessions/{quote(name, safe='')}")
+        assert answer.json()["session"] == name
+    store.close()

@@ -208,7 +208,8 @@ async function look(options, question) {
     waiting = main.querySelector(".empty");
   if (document.hidden || busy || (now.live !== "1" && !waiting)) return;
   const status = await ask("/api/v1/status").catch(() => null);
-  const key = status && `${status.operations}-${status.newest_ns}`;
+  // Work may be named anew without any operation more.
+  const key = status && `${status.operations}-${status.newest_ns}-${status.generation}`;
   if (key && key !== seen) {
     seen = key;
     await show(state(), null, options, question, true);
