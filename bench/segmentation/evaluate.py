@@ -3,7 +3,8 @@
     python bench/segmentation/evaluate.py --bench ../shared/bench
 
 Five folds by task (equal tasks of different sources share a fold): weights are fitted on four
-folds and score the fifth. Two-level, leave-one-source-out and OSWorld-Human rows beside it.
+folds and score the fifth. Two-level, leave-one-source-out and OSWorld-Human rows beside it, and the
+Git deployment case with the shipped weights.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from dataset import FOLDS, MARKED, Row, read_rows
+from git_case import show as show_git_case
 from train import LABELS, Design, build_design, fit_head
 
 from whyflame.config import SegmentConfig
@@ -134,6 +136,7 @@ def main() -> None:
         "claude_code_todo left out, silver",
         others.tallies("claude_code_todo", "silver", None, blank=False),
     )
+    show_git_case(options.bench, AutoSegmenter(config))
 
 
 def baselines(rows: list[Row], show: Any) -> None:

@@ -9,6 +9,7 @@ checked before anything is used; one sweep with a stack finds the path of every 
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -88,6 +89,16 @@ class Workspace:
                 failed = node.data.get("status") in ("error", "failed")
                 lane.steps[-1].calls.append(Call(name, failed, _features(Kind.TOOL, content, name)))
         return lanes
+
+    def apply(self, marks: Mapping[str, Sequence[Mark]]) -> None:
+        """Put every node below the names that a segmenter gave the step it belongs to."""
+        steps: Counter[str] = Counter()
+        known = {session: [mark.step for mark in found] for session, found in marks.items()}
+        for node in self.nodes:
+            if node.kind == "llm" or (node.kind == "tool" and not steps[node.session]):
+                steps[node.session] += 1
+            place = bisect_right(known.get(node.session, ()), max(steps[node.session] - 1, 0)) - 1
+            node.path = marks[node.session][place].path if place >= 0 else ()
 
     def marks(self) -> dict[str, list[Mark]]:
         """Session id -> marks by step; a step's path is the deepest its nodes reach."""
