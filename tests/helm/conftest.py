@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,13 @@ class Helm:
             check=False,
         )
 
+    @cache  # noqa: B019  # one for each version
     def template(self, values: Path, *arguments: str) -> list[dict[str, Any]]:
-        """The objects that the chart becomes."""
+        """The objects that the chart becomes, which nobody may change: rendered once."""
+        return self.render(values, *arguments)
+
+    def render(self, values: Path, *arguments: str) -> list[dict[str, Any]]:
+        """The same, rendered anew."""
         done = self("template", "r", CHART, "-f", values, "--kube-version", "1.32.0", *arguments)
         assert done.returncode == 0, done.stderr
         return [document for document in yaml.safe_load_all(done.stdout) if document]

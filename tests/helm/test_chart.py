@@ -142,7 +142,7 @@ def test_a_full_configuration_arrives(helm: Any, tmp_path: Path) -> None:
 
 def test_another_configuration_is_another_pod(helm: Any) -> None:
     def checksum(*arguments: str) -> str:
-        template = only(helm.template(MINIMAL, *arguments), "StatefulSet")["spec"]["template"]
+        template = only(helm.render(MINIMAL, *arguments), "StatefulSet")["spec"]["template"]
         return str(template["metadata"]["annotations"]["checksum/config"])
 
     assert checksum() == checksum()

@@ -150,5 +150,5 @@ def _tried(examples: int, steps: int) -> settings:
 
 ExportMachine.TestCase.settings = _tried(5, 12)
 LongExportMachine.TestCase.settings = _tried(150, 30)
-TestExportMachine = ExportMachine.TestCase
+TestExportMachine = pytest.mark.slow(ExportMachine.TestCase)
 TestLongExportMachine = pytest.mark.soak(pytest.mark.timeout(900)(LongExportMachine.TestCase))

@@ -155,6 +155,7 @@ def test_one_file_can_hold_a_difference(run) -> None:  # type: ignore[no-untyped
     assert "of 400 total" in top, "percentages are of the base"
 
 
+@pytest.mark.slow
 def test_a_large_file_is_read_to_the_end(run) -> None:  # type: ignore[no-untyped-def]
     rows = [
         ((f"agent {i % 7}", f"task {i % 911}", f"call {i}"), (), (1, i * 1000, i, i))

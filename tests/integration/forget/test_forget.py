@@ -200,6 +200,7 @@ def test_nothing_to_forget(data_dir: Path, capsys: pytest.CaptureFixture[str]) -
     capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_a_running_server_forgets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command waits while the server forgets; acknowledged spans of others stay."""
     settings = {"content": {"mode": "excerpt"}, "journal": {"retention": "1h"}}

@@ -84,6 +84,7 @@ def test_retention_keeps_tenants_apart(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_payloads_that_wait_are_made_anew(tmp_path: Path) -> None:
     """A backend that is away: the forgotten name is in no payload, the other one still is."""
     backend = {"type": "pyroscope", "url": f"http://127.0.0.1:{free_port()}", "interval": "1s"}

@@ -64,6 +64,7 @@ def test_spans_arrive(running: Any, spans: Any, kind: str) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_refusal_for_now_is_repeated_until_it_passes(
     start: Any, spans: Any, make_body: Any, kind: str
 ) -> None:

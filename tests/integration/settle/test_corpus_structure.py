@@ -107,6 +107,7 @@ def test_no_lane_adds_up_to_more_than_it_lasted(name: str) -> None:
         assert sum(op.self_ns or 0 for op in members) <= lasted
 
 
+@pytest.mark.slow
 def test_agent_runs_are_those_of_the_recording() -> None:
     """Every named sub-agent run is a lane below the agent that started it."""
     checked = 0

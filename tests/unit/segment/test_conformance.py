@@ -71,6 +71,7 @@ def test_equal_lanes_give_equal_marks(segmenter: Segmenter, name: str) -> None:
     assert list(segmenter.segment(LANES[name])) == list(first)
 
 
+@pytest.mark.slow
 def test_a_lane_of_fifty_thousand_steps(segmenter: Segmenter) -> None:
     """Length is no limit."""
     lane = long_lane(50_000)

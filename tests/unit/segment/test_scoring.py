@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, strategies as st
-from sklearn.metrics import v_measure_score
 
 from whyflame.segment.scoring import bootstrap, summarize, tally
 
@@ -26,6 +25,8 @@ def test_b_cubed_of_bagga_and_baldwin(response: list[int], precision: float) -> 
 @given(PARTITION, st.data())
 def test_v_measure_is_that_of_scikit_learn(gold: list[int], data: st.DataObject) -> None:
     """Of one trajectory."""
+    from sklearn.metrics import v_measure_score  # a second of every collection
+
     guess = data.draw(st.lists(st.integers(0, 5), min_size=len(gold), max_size=len(gold)))
     mine = summarize([tally(guess, gold)])["v_measure"]
     assert mine == pytest.approx(v_measure_score(gold, guess), abs=1e-9)
