@@ -24,7 +24,13 @@ OPEN_FOLDER = "/static/"
 FORGET_PATH = "/api/v1/forget"
 OUTBOX_PATH = "/api/v1/outbox"
 METRICS_PATH = "/metrics"
-PYROSCOPE_FOLDERS = ("/querier.v1.QuerierService/", "/pyroscope/")
+PYROSCOPE_FOLDERS = (
+    "/querier.v1.",
+    "/settings.v1.",
+    "/vcs.v1.",
+    "/adhocprofiles.v1.",
+    "/pyroscope/",
+)
 _KEY = "whyflame.tenant"
 
 

@@ -218,3 +218,41 @@ def test_formats_of_a_merge(server: QueryServer) -> None:
     for wrong in ("PROFILE_FORMAT_TREE", 9):
         answer = server.ask("SelectMergeStacktraces", {**message, "format": wrong})
         assert answer.json()["code"] == "unimplemented"
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/proto"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        "querier.v1.QuerierService/SelectHeatmap",
+        "querier.v1.QuerierService/SelectSomethingOfTheNextVersion",
+        "settings.v1.SettingsService/Set",
+        "settings.v1.RecordingRulesService/ListRecordingRules",
+        "vcs.v1.VCSService/GithubApp",
+        "adhocprofiles.v1.AdHocProfileService/List",
+    ],
+)
+def test_what_is_not_offered_is_said_in_connects_words(
+    server: QueryServer, method: str, kind: str
+) -> None:
+    """Grafana's apps ask for more than there is, and do without where they read this."""
+    answer = server.http.post(f"/{method}", content=b"", headers={"Content-Type": kind})
+    assert answer.status_code == 501
+    assert answer.headers["Content-Type"] == "application/json"
+    name = method.rpartition("/")[2]
+    assert answer.json() == {"code": "unimplemented", "message": f"{name} is not offered"}
+
+
+def test_grafanas_app_finds_no_settings_and_goes_on(server: QueryServer) -> None:
+    path = "/settings.v1.SettingsService/Get"
+    assert server.http.post(path, json={}).json() == {}
+    answer = server.http.post(path, headers={"Content-Type": "application/proto"})
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert server.http.post(path, content=b"x").status_code == 415
+
+
+@pytest.mark.parametrize("name", ["PROFILE_FORMAT_FUNCTIONS", "PROFILE_FORMAT_SANDWICH"])
+def test_formats_of_later_versions_are_no_fault(server: QueryServer, name: str) -> None:
+    """Profiles Drilldown tries them first, and takes a flame graph for the answer of an older server."""
+    graph = server.graph(format=name, sandwichFunction="call gpt-5")
+    assert graph["levels"]

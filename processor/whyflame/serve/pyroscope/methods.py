@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from whyflame.fold.profile import Profile
 
-__all__ = ["METHODS", "UNSUPPORTED", "profile_types"]
+__all__ = ["METHODS", "profile_types"]
 
 _HOUR_MS = 3_600_000
 _FLAMEGRAPH, _TREE, _DOT, _PPROF = (0, 1), 2, 3, 4
@@ -161,8 +161,6 @@ METHODS: dict[str, Callable[[Asking, Any], Any]] = {
     "Series": _series,
 }
 """Every method that is answered; the request's message is called `<method>Request`."""
-
-UNSUPPORTED = ("SelectHeatmap",)
 
 
 def _new(name: str, **fields: Any) -> Any:

@@ -15,7 +15,7 @@ from whyflame.serve.pyroscope import connect
 from whyflame.serve.pyroscope.asking import Asking, Settings
 from whyflame.serve.pyroscope.connect import ConnectError
 from whyflame.serve.pyroscope.messages import message_class
-from whyflame.serve.pyroscope.methods import METHODS, UNSUPPORTED
+from whyflame.serve.pyroscope.methods import METHODS
 from whyflame.serve.pyroscope.render import PAGES
 
 if TYPE_CHECKING:
@@ -31,6 +31,13 @@ __all__ = ["pyroscope_routes"]
 
 _LOG = logging.getLogger(__name__)
 _SERVICE = "/querier.v1.QuerierService/"
+_SETTINGS = "/settings.v1.SettingsService/Get"
+_OTHER_SERVICES = (
+    "/settings.v1.SettingsService/",
+    "/settings.v1.RecordingRulesService/",
+    "/vcs.v1.VCSService/",
+    "/adhocprofiles.v1.AdHocProfileService/",
+)
 
 
 def pyroscope_routes(runner: Runner, config: Config, clock_ns: Callable[[], int]) -> list[Route]:
@@ -42,10 +49,16 @@ def pyroscope_routes(runner: Runner, config: Config, clock_ns: Callable[[], int]
     server = _Server(runner, config, clock_ns)
     methods = [
         Route(_SERVICE + name, functools.partial(server.method, name), methods=["POST"])
-        for name in (*METHODS, *UNSUPPORTED)
+        for name in METHODS
+    ]
+    methods.append(Route(_SETTINGS, server.settings, methods=["POST"]))
+    # Also what later versions of Grafana ask for: they hide what is answered like this.
+    others = [
+        Route(f"{service}{{method}}", server.unimplemented, methods=["POST"])
+        for service in (_SERVICE, *_OTHER_SERVICES)
     ]
     pages = [Route(path, functools.partial(server.page, path), methods=["GET"]) for path in PAGES]
-    return [*methods, *pages]
+    return [*methods, *others, *pages]
 
 
 class _Server:
@@ -59,12 +72,8 @@ class _Server:
     async def method(self, name: str, request: Request) -> Response:
         """One Connect call."""
         if connect.codec_of(request) is None:
-            return Response(
-                status_code=415, headers={"Accept-Post": "application/json, application/proto"}
-            )
-        answer = METHODS.get(name)
-        if answer is None:
-            return _refused(ConnectError("unimplemented", f"{name} is not offered"))
+            return _unknown_codec()
+        answer = METHODS[name]
         try:
             message: Any = message_class(f"{name}Request")()
             await connect.read_message(request, message)
@@ -73,6 +82,20 @@ class _Server:
             )
         except Exception as error:  # noqa: BLE001 - a client is told in its own protocol
             return _refused(error)
+
+    async def settings(self, request: Request) -> Response:
+        """What Grafana's app keeps at a server: nothing here, so that it goes on with its own."""
+        codec = connect.codec_of(request)
+        if codec is None:
+            return _unknown_codec()
+        return Response(
+            b"{}" if codec == "json" else b"", headers={"Content-Type": f"application/{codec}"}
+        )
+
+    async def unimplemented(self, request: Request) -> Response:
+        """Any other method."""
+        name = request.path_params["method"][:100]
+        return _refused(ConnectError("unimplemented", f"{name} is not offered"))
 
     async def page(self, path: str, request: Request) -> Response:
         """One plain GET."""
@@ -91,6 +114,10 @@ class _Server:
             return work(Asking(running, self._settings, tenant, now_ns))
 
         return await self._runner.run(request, run, connect.timeout_of(request))
+
+
+def _unknown_codec() -> Response:
+    return Response(status_code=415, headers={"Accept-Post": "application/json, application/proto"})
 
 
 def _refused(error: Exception) -> Response:
