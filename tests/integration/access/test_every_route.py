@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 # The page's own files hold no data; probes say only whether the server lives.
 OPEN = {"/", "/healthz", "/readyz", "/static/", "/static/palette.css"}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import jsonschema
+import pytest
 from tests import otlp
 from tests.closed_schema import answer_schema
 from tests.serving import Serving, wait_until
@@ -25,6 +26,7 @@ CALL = {
 }
 
 
+@pytest.mark.slow
 def test_serve_answers_grafana(tmp_path: Path) -> None:
     """From OTLP to a flame graph, in the words of Pyroscope's API."""
     with Serving(tmp_path / "d") as running:
