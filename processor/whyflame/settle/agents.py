@@ -56,41 +56,42 @@ def find_agents(tree: Tree) -> Agents:
     agents = Agents(_find_calling(tree), [NO_PARENT] * size, [NO_PARENT] * size, {}, {})
     names: list[str | None] = [None] * size
     operations, owners, calling = tree.operations, tree.owners, agents.calling
+    kinds, counted, frames, heads = tree.kinds, tree.counted, agents.frames, agents.heads
     for position in tree.order:
         operation, owner = operations[position], owners[position]
-        kind, name, head = operation.kind, None, NO_PARENT
+        kind, name, head = kinds[position], None, NO_PARENT
         if owner >= 0:
-            name, head = names[owner], agents.heads[owner]
-            above = operations[owner]
-            is_frame = above.counted or above.kind is Kind.AGENT
-            agents.frames[position] = owner if is_frame else agents.frames[owner]
-            if above.kind is Kind.TOOL and calling[owner] and above.counted:
+            name, head = names[owner], heads[owner]
+            is_frame = counted[owner] or kinds[owner] is Kind.AGENT
+            frames[position] = owner if is_frame else frames[owner]
+            if kinds[owner] is Kind.TOOL and calling[owner] and counted[owner]:
                 head = owner
         declared = operation.agent
+        is_agent = kind is Kind.AGENT and counted[position]
         if declared is None:
             operation.agent = name
-        elif kind is Kind.AGENT and operation.counted:
+        elif is_agent:
             if declared != name:
                 head = position
             name = declared
-        if head < 0 and kind is Kind.AGENT and operation.counted:
+        if head < 0 and is_agent:
             head = position
-        names[position], agents.heads[position] = name, head
-        if operation.counted:
+        names[position], heads[position] = name, head
+        if counted[position]:
             _note_work(agents, kind, head, tree.starts[position])
     return agents
 
 
 def _find_calling(tree: Tree) -> list[bool]:
-    operations, owners = tree.operations, tree.owners
-    calling = [False] * len(operations)
+    kinds, counted, owners = tree.kinds, tree.counted, tree.owners
+    calling = [False] * len(kinds)
     for position in reversed(tree.order):
-        operation = operations[position]
-        if operation.counted and operation.kind is Kind.LLM:
+        kind = kinds[position]
+        if kind is Kind.LLM and counted[position]:
             calling[position] = True
         if calling[position]:
             owner = owners[position]
-            if owner >= 0 and not (operation.kind is Kind.TOOL and operation.counted):
+            if owner >= 0 and not (kind is Kind.TOOL and counted[position]):
                 calling[owner] = True
     return calling
 

@@ -31,12 +31,16 @@ def align_clocks(
     hosts = [_host(operation.span) for operation in operations]
     if len(set(hosts)) <= 1:
         return False
+    remote = [
+        (child, parent)
+        for child, parent in enumerate(parents)
+        if parent >= 0 and hosts[child] != hosts[parent]
+    ]
     pairs: dict[tuple[str, str, bytes], Bounds] = {}
-    for child, parent in enumerate(parents):
-        if parent >= 0 and hosts[child] != hosts[parent]:
-            key = (hosts[parent], hosts[child], operations[child].span.trace_id)
-            bounds = _bounds(starts, ends, parent, child)
-            pairs.setdefault(key, []).append(bounds)
+    for child, parent in remote:
+        key = (hosts[parent], hosts[child], operations[child].span.trace_id)
+        bounds = _bounds(starts, ends, parent, child)
+        pairs.setdefault(key, []).append(bounds)
     shifts = {key: _shift(bounds) for key, bounds in pairs.items()}
     if not any(shifts.values()):
         return False
@@ -56,16 +60,30 @@ def align_clocks(
 
 def count_skewed(operations: Sequence[Operation]) -> int:
     """How many spans lie outside a parent on another host, as sent."""
-    spans = {(op.span.trace_id, op.span.span_id): op.span for op in operations}
+    several = _on_several_hosts(operations)
+    spans = {(span.trace_id, span.span_id): span for span in several}
     skewed = 0
-    for operation in operations:
-        span = operation.span
+    for span in several:
         if span.parent_id is None:
             continue
         parent = spans.get((span.trace_id, span.parent_id))
         if parent is not None and _host(parent) != _host(span):
             skewed += _is_outside(span, parent)
     return skewed
+
+
+def _on_several_hosts(operations: Sequence[Operation]) -> list[Span]:
+    """Spans of the traces that more than one host reported: mostly none."""
+    hosts: dict[bytes, str] = {}
+    mixed: set[bytes] = set()
+    for operation in operations:
+        span = operation.span
+        host = span.host or span.instance or span.service
+        if hosts.setdefault(span.trace_id, host) != host:
+            mixed.add(span.trace_id)
+    if not mixed:
+        return []
+    return [operation.span for operation in operations if operation.span.trace_id in mixed]
 
 
 def _is_outside(span: Span, parent: Span) -> bool:

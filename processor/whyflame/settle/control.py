@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 __all__ = ["is_control"]
 
@@ -11,6 +12,7 @@ _HAND_OVERS = re.compile(r"^(?:transfer|hand_?off|delegate)(?:_|$)")
 _WORD_BREAKS = re.compile(r"[^0-9a-z]+")
 
 
+@lru_cache(maxsize=4_096)
 def is_control(tool: str | None) -> bool:
     """True for hand-offs, delegations and final answers, by the tool's name."""
     if not tool:

@@ -12,10 +12,11 @@ from whyflame.model import Kind, Operation, Span, Status
 from whyflame.settle.control import is_control
 from whyflame.settle.ledger import Ledger
 from whyflame.settle.matching import match_calls, match_tools
-from whyflame.settle.numbers import fill_numbers
+from whyflame.settle.numbers import fill_numbers, take_numbers
 from whyflame.settle.repeats import merge_equal_spans
 from whyflame.settle.signals import choose_signals
 from whyflame.settle.views import (
+    CALLS,
     drop_stubs,
     find_hosted_agents,
     is_call,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["count"]
 
+WORK = frozenset({*CALLS, Kind.TOOL})
 _UNCOUNTED = {Kind.OTHER: "not_agent_work", Kind.PROMPT: "prompt"}
 
 
@@ -47,9 +49,9 @@ def count(spans: Sequence[Span], forest: Forest | None = None) -> list[Operation
     """
     ledger = Ledger(spans, forest)
     find_hosted_agents(ledger)
-    for index, span in enumerate(spans):
-        if span.kind in _UNCOUNTED and ledger.is_open(index) and index not in ledger.hosted:
-            ledger.drop(index, _UNCOUNTED[span.kind])
+    for index in ledger.open_of(_UNCOUNTED):
+        if index not in ledger.hosted:
+            ledger.drop(index, _UNCOUNTED[spans[index].kind])
     drop_stubs(ledger)
     choose_signals(ledger)
     merge_equal_spans(ledger)
@@ -58,62 +60,49 @@ def count(spans: Sequence[Span], forest: Forest | None = None) -> list[Operation
     merge_nested_agents(ledger)
     match_calls(ledger)
     match_tools(ledger)
-    return [_settle(ledger, index) for index in range(len(spans))]
+    agents = _find_agents(ledger)
+    return [_settle(ledger, index, agent) for index, agent in enumerate(agents)]
 
 
-def _settle(ledger: Ledger, index: int) -> Operation:
+def _find_agents(ledger: Ledger) -> list[str | None]:
+    """Agents by their own name; others by the nearest agent's, else by the name they carry."""
+    spans, hosted = ledger.spans, ledger.hosted
+    names = [
+        span.name if index in hosted else span.agent if span.kind is Kind.AGENT else None
+        for index, span in enumerate(spans)
+    ]
+    inherited = ledger.forest.inherit(names)
+    return [name or span.agent for name, span in zip(inherited, spans, strict=True)]
+
+
+def _settle(ledger: Ledger, index: int, agent: str | None) -> Operation:
     span = ledger.spans[index]
-    operation = Operation(
-        span,
-        kind=Kind.AGENT if index in ledger.hosted else _kind(span),
-        counted=ledger.is_open(index),
-        why=ledger.why[index],
-        agent=_agent(ledger, index),
-        model=span.model,
-        provider=span.provider,
-        tool=span.tool,
-        skill=span.skill,
-        status=span.status,
-        error_type=span.error_type,
-        outcome=span.outcome,
-    )
+    kind, why, head = span.kind, ledger.why[index], ledger.head[index]
+    if kind is Kind.TOOL and is_control(span.tool):
+        kind = Kind.CONTROL
+    elif index in ledger.hosted:
+        kind = Kind.AGENT
+    wall_ns = None
     if span.start_ns is not None and span.end_ns is not None:
-        operation.wall_ns = span.end_ns - span.start_ns
-    head = ledger.head[index]
-    if head != index:
-        operation.same_as = ledger.spans[head].span_key
-    if operation.counted:
+        wall_ns = span.end_ns - span.start_ns
+    # Positional: keywords of forty fields cost as much as all that is found out here.
+    operation = Operation(
+        span, "", False, 0, "main", None, None, 0, None, 0, kind, why is None, why,  # noqa: FBT003
+        None if head == index else ledger.spans[head].span_key, agent, span.model, span.provider,
+        span.tool, None, span.skill, span.status, span.error_type, span.outcome, None,
+        None, None, None, None, None, None, wall_ns,
+    )  # fmt: skip
+    if why is None:
         _fill_counted(ledger, index, operation)
     return operation
 
 
-def _kind(span: Span) -> Kind:
-    return Kind.CONTROL if span.kind is Kind.TOOL and is_control(span.tool) else span.kind
-
-
-def _agent(ledger: Ledger, index: int) -> str | None:
-    """Agents by their own name; others by the nearest agent's, else by the name they carry."""
-    own = _agent_name(ledger, index)
-    if own:
-        return own
-    for ancestor in ledger.forest.ancestors(index):
-        name = _agent_name(ledger, ancestor)
-        if name:
-            return name
-    return ledger.spans[index].agent
-
-
-def _agent_name(ledger: Ledger, index: int) -> str | None:
-    """The name of the agent that this span is the root of."""
-    span = ledger.spans[index]
-    if index in ledger.hosted:
-        return span.name
-    return span.agent if span.kind is Kind.AGENT else None
-
-
 def _fill_counted(ledger: Ledger, index: int, operation: Operation) -> None:
-    views = [ledger.spans[view] for view in ledger.views_of(index)]
-    if operation.kind in (Kind.LLM, Kind.EMBED, Kind.TOOL):
+    if index not in ledger.views:
+        _fill_single(ledger, index, operation)
+        return
+    views = [ledger.spans[view] for view in ledger.views[index]]
+    if operation.kind in WORK:
         operation.operations = 1
         _merge_status(operation, views)
         operation.errors = int(operation.status is Status.ERROR)
@@ -124,6 +113,21 @@ def _fill_counted(ledger: Ledger, index: int, operation: Operation) -> None:
     elif operation.kind is Kind.TOOL:
         _fill_tool(operation, views)
     elif _is_opaque_agent(ledger, index):
+        fill_numbers(operation, [operation.span])
+
+
+def _fill_single(ledger: Ledger, index: int, operation: Operation) -> None:
+    """What `_fill_counted` comes to for the usual call: one that was seen once."""
+    kind, failed = operation.kind, operation.status is Status.ERROR
+    if kind in WORK:
+        operation.operations = 1
+        operation.errors = int(failed)
+        operation.error_type = (operation.error_type or None) if failed else None
+    if kind in CALLS:
+        take_numbers(operation, operation.span)
+        operation.model = operation.model or _inherited_model(ledger, index)
+        operation.provider = operation.provider or None
+    elif kind is Kind.AGENT and _is_opaque_agent(ledger, index):
         fill_numbers(operation, [operation.span])
 
 

@@ -6,16 +6,19 @@ from the spans that are there.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from whyflame.model import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from whyflame.model import Span
 
 __all__ = ["Forest"]
+
+WORK = (Kind.TOOL, Kind.AGENT)
 
 
 class Forest:
@@ -23,38 +26,50 @@ class Forest:
 
     Attributes:
         spans: As given.
+        kinds: Of the spans.
         parent: Index of the parent, -1 for roots and for spans whose parent is not there.
-        children: Indexes of children in order of start.
         repeat_of: Index of the span that this one repeats (same trace and span id), -1 else.
     """
 
     def __init__(self, spans: Sequence[Span]) -> None:
         self.spans = spans
+        self.kinds = [span.kind for span in spans]
         self.repeat_of = [-1] * len(spans)
-        self._by_start: list[int] = []
-        self._by_id = self._index()
-        self.parent = [self._find_parent(index) for index in range(len(spans))]
-        self._cut_cycles()
-        self.children: list[list[int]] = [[] for _ in spans]
-        for index in self.by_start():
-            if self.parent[index] >= 0:
-                self.children[self.parent[index]].append(index)
+        self._times = [span.start_ns or span.end_ns or 0 for span in spans]
+        self._by_id: dict[tuple[str, bytes], dict[bytes, int]] = {}
+        self._index()
+        self.parent = self._find_parents()
+        if self._has_cycles():
+            self._cut_cycles()
 
-    def _index(self) -> dict[tuple[str, bytes, bytes], int]:
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """Indexes of the children of each, in order of start."""
+        children: list[list[int]] = [[] for _ in self.spans]
+        for index in self.by_start:
+            if self.parent[index] >= 0:
+                children[self.parent[index]].append(index)
+        return children
+
+    def _index(self) -> None:
         """The richest arrival of each id; the others repeat it."""
-        found: dict[tuple[str, bytes, bytes], int] = {}
+        repeated = False
         for index, span in enumerate(self.spans):
-            key = (span.tenant, span.trace_id, span.span_id)
-            first = found.setdefault(key, index)
+            ids = self._by_id.setdefault((span.tenant, span.trace_id), {})
+            first = ids.setdefault(span.span_id, index)
             if first == index:
                 continue
+            repeated = True
             winner, loser = sorted((first, index), key=self._richness, reverse=True)
-            found[key] = winner
+            ids[span.span_id] = winner
             self.repeat_of[loser] = winner
+        if repeated:
+            self._follow_repeats()
+
+    def _follow_repeats(self) -> None:
         for index, other in enumerate(self.repeat_of):
             while other >= 0 and self.repeat_of[other] >= 0:
                 other = self.repeat_of[index] = self.repeat_of[other]  # noqa: PLW2901 - follow chain
-        return found
 
     def _richness(self, index: int) -> tuple[bool, int, int, str, int]:
         """Ended before pending, then more attributes; then anything that does not need order."""
@@ -62,11 +77,33 @@ class Forest:
         end = span.end_ns or 0
         return (span.end_ns is not None, span.attributes_count, end, span.status, -span.span_key)
 
-    def _find_parent(self, index: int) -> int:
-        span = self.spans[index]
-        if span.parent_id is None or self.repeat_of[index] >= 0:
-            return -1
-        return self._by_id.get((span.tenant, span.trace_id, span.parent_id), -1)
+    def _find_parents(self) -> list[int]:
+        parents = []
+        for span, repeated in zip(self.spans, self.repeat_of, strict=True):
+            if span.parent_id is None or repeated >= 0:
+                parents.append(-1)
+            else:
+                ids = self._by_id[span.tenant, span.trace_id]
+                parents.append(ids.get(span.parent_id, -1))
+        return parents
+
+    def _has_cycles(self) -> bool:
+        """Whether ids lead back to themselves: somewhere there a parent does not begin earlier."""
+        parent, times = self.parent, self._times
+        walked = bytearray(len(parent))
+        for index, above in enumerate(parent):
+            if above < 0 or times[above] < times[index]:
+                continue
+            current, path = index, []
+            while current >= 0 and not walked[current]:
+                walked[current] = 1
+                path.append(current)
+                current = parent[current]
+            if current >= 0 and walked[current] == 1:
+                return True
+            for passed in path:
+                walked[passed] = 2
+        return False
 
     def _cut_cycles(self) -> None:
         """Ids that lead back to themselves would loop for ever: the first such link is cut."""
@@ -82,24 +119,59 @@ class Forest:
             for visited in seen:
                 safe[visited] = True
 
+    @cached_property
     def by_start(self) -> list[int]:
-        """Indexes by start time, then by ids, so that order of arrival does not matter."""
-        if not self._by_start:
-            spans = self.spans
-            self._by_start = sorted(
-                range(len(spans)),
-                key=lambda index: (
-                    spans[index].start_ns or spans[index].end_ns or 0,
-                    spans[index].trace_id,
-                    spans[index].span_id,
-                    index,
-                ),
-            )
-        return self._by_start
+        """All indexes, as `in_order` gives them."""
+        return self.in_order(range(len(self.spans)))
+
+    def in_order(self, indexes: Iterable[int]) -> list[int]:
+        """By start time, then by ids, so that order of arrival does not matter."""
+        times, spans = self._times, self.spans
+        order = sorted(indexes, key=times.__getitem__)
+        first = 0
+        for at in range(1, len(order) + 1):
+            if at < len(order) and times[order[at]] == times[order[first]]:
+                continue
+            if at - first > 1:
+                order[first:at] = sorted(
+                    order[first:at],
+                    key=lambda index: (spans[index].trace_id, spans[index].span_id, index),
+                )
+            first = at
+        return order
+
+    @cached_property
+    def top_down(self) -> list[int]:
+        """Indexes, parents before children."""
+        order: list[int] = []
+        pending = [index for index in reversed(self.by_start) if self.parent[index] < 0]
+        while pending:
+            index = pending.pop()
+            order.append(index)
+            pending.extend(reversed(self.children[index]))
+        return order
 
     def find(self, tenant: str, trace_id: bytes, span_id: bytes) -> int:
         """Index of a span by its ids, -1 when it is not there."""
-        return self._by_id.get((tenant, trace_id, span_id), -1)
+        return self._by_id.get((tenant, trace_id), {}).get(span_id, -1)
+
+    def inherit(self, own: Sequence[str | None]) -> list[str | None]:
+        """What each span says itself, else the nearest one above it that says something."""
+        if not any(own):
+            return [None] * len(own)
+        found, parent = list(own), self.parent
+        known = bytearray(map(bool, own))
+        for index in range(len(found)):
+            current, path = index, []
+            while current >= 0 and not known[current]:
+                known[current] = True
+                path.append(current)
+                current = parent[current]
+            if path:
+                value = (found[current] or None) if current >= 0 else None
+                for passed in path:
+                    found[passed] = value
+        return found
 
     def ancestors(self, index: int) -> Iterator[int]:
         """Indexes from the parent up to the root."""
@@ -135,5 +207,5 @@ class Forest:
         for ancestor in self.ancestors(inner):
             if ancestor == outer:
                 return between
-            between = between or self.spans[ancestor].kind in (Kind.TOOL, Kind.AGENT)
+            between = between or self.kinds[ancestor] in WORK
         return False

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from whyflame.settle.forest import Forest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
-    from whyflame.model import Span
+    from whyflame.model import Kind, Span
 
 __all__ = ["REASONS", "Ledger"]
 
@@ -51,6 +51,15 @@ class Ledger:
     def is_open(self, index: int) -> bool:
         """True while nothing speaks against counting this span."""
         return self.why[index] is None
+
+    def open_of(self, kinds: Container[Kind]) -> list[int]:
+        """Open spans of these kinds, in order of index."""
+        why = self.why
+        return [
+            index
+            for index, kind in enumerate(self.forest.kinds)
+            if kind in kinds and why[index] is None
+        ]
 
     def drop(self, index: int, why: str) -> None:
         """This span does not count."""

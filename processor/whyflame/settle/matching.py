@@ -7,10 +7,12 @@ one span of another scope: a wrong merge of two real calls would be worse than a
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from whyflame.model import Kind
+from whyflame.settle.processes import by_process, place, same_process, several_places
 from whyflame.settle.views import CALLS, same_tool
 
 if TYPE_CHECKING:
@@ -39,11 +41,6 @@ class _Pair(NamedTuple):
     outer: int
     inner: int
     why: str
-
-
-def _place(span: Span) -> tuple[str, str, str, str]:
-    """Where a view was taken: two views of one call are never taken at the same place."""
-    return (span.service, span.instance or "", span.scope, span.signal)
 
 
 def _start(span: Span) -> int:
@@ -76,14 +73,6 @@ def _compatible_models(left: Span, right: Span) -> bool:
     return any(a.startswith(b) or b.startswith(a) for a in names[0] for b in names[1])
 
 
-def _same_process(left: Span, right: Span) -> bool:
-    if left.tenant != right.tenant or left.service != right.service:
-        return False
-    if left.instance is None or right.instance is None:
-        return left.host is None or right.host is None or left.host == right.host
-    return left.instance == right.instance
-
-
 def _contains(outer: Span, inner: Span) -> bool:
     return _start(outer) - SLACK_NS <= _start(inner) and _end(inner) <= _end(outer) + SLACK_NS
 
@@ -101,8 +90,8 @@ class _Cluster:
         spans = [ledger.spans[view] for view in ledger.views_of(head)]
         self.head = head
         self.outer = ledger.spans[head]
-        self.ids = {span.response_id for span in spans if span.response_id}
-        self.places = {_place(span) for span in spans}
+        self.ids = _ids(ledger, head)
+        self.places = {place(span) for span in spans}
         self.is_in_agent = any(
             ledger.spans[above].kind is Kind.AGENT for above in ledger.forest.ancestors(head)
         )
@@ -117,26 +106,46 @@ def match_calls(ledger: Ledger) -> None:
     """Merges calls that other scopes or other services saw as well."""
     merged = True
     while merged:
-        heads = _open_heads(ledger, CALLS)
-        if not _seen_twice([ledger.spans[head] for head in heads]):
+        heads = _comparable(ledger)
+        if not heads:
             return
         clusters = [_Cluster(ledger, head) for head in heads]
         merged = _merge_best(ledger, clusters, sorted(_call_pairs(ledger, clusters)))
 
 
-def _open_heads(ledger: Ledger, kinds: tuple[Kind, ...]) -> list[int]:
-    spans = ledger.spans
-    return [
-        index
-        for index in ledger.forest.by_start()
-        if ledger.why[index] is None and spans[index].kind in kinds
-    ]
+def _comparable(ledger: Ledger) -> list[int]:
+    """Calls that somebody may have seen once more, in order of start; mostly none.
+
+    A process saw each call once when it reports from one place, with response ids that no other
+    call has.
+    """
+    calls = ledger.open_of(CALLS)
+    spans = [ledger.spans[call] for call in calls]
+    shared = _shared_ids(ledger, calls)
+    found: list[int] = []
+    for members in by_process(spans):
+        heads = [calls[member] for member in members]
+        if several_places([spans[member] for member in members]) or (
+            shared and any(not shared.isdisjoint(_ids(ledger, head)) for head in heads)
+        ):
+            found += heads
+    return ledger.forest.in_order(found)
 
 
-def _seen_twice(spans: list[Span]) -> bool:
-    """False when all come from one place with response ids of their own: nothing can match."""
-    ids = [span.response_id for span in spans if span.response_id]
-    return len(set(ids)) < len(ids) or len({_place(span) for span in spans}) > 1
+def _ids(ledger: Ledger, head: int) -> set[str]:
+    """Response ids that the views of a call know."""
+    ids = {ledger.spans[view].response_id for view in ledger.views_of(head)}
+    return {response_id for response_id in ids if response_id}
+
+
+def _shared_ids(ledger: Ledger, calls: list[int]) -> set[str]:
+    """Response ids that more than one call has."""
+    spans, merged = ledger.spans, ledger.views
+    ids = Counter([spans[call].response_id for call in calls if call not in merged])
+    for call in calls:
+        if call in merged:
+            ids.update(_ids(ledger, call))
+    return {response_id for response_id, calls in ids.items() if response_id and calls > 1}
 
 
 def _merge_best(ledger: Ledger, clusters: list[_Cluster], pairs: list[_Pair]) -> bool:
@@ -155,7 +164,7 @@ def _call_pairs(ledger: Ledger, clusters: list[_Cluster]) -> Iterable[_Pair]:
     for position, cluster in enumerate(clusters):
         for response_id in sorted(cluster.ids):
             by_id.setdefault(response_id, []).append(position)
-    for members in _by_process(clusters):
+    for members in by_process([cluster.outer for cluster in clusters]):
         if _may_repeat([clusters[member] for member in members]):
             yield from _pairs_in_process(ledger, clusters, members)
     for positions in by_id.values():
@@ -164,24 +173,10 @@ def _call_pairs(ledger: Ledger, clusters: list[_Cluster]) -> Iterable[_Pair]:
                 yield from _pair_of_mirrors(ledger, clusters, left, right)
 
 
-def _by_process(clusters: list[_Cluster]) -> Iterable[list[int]]:
-    """Positions in order of start, apart where `_same_process` says no."""
-    services: dict[tuple[str, str], list[int]] = {}
-    for position, cluster in enumerate(clusters):
-        name = (cluster.outer.tenant, cluster.outer.service)
-        services.setdefault(name, []).append(position)
-    for members in services.values():
-        instances: dict[str | None, list[int]] = {}
-        for member in members:
-            instances.setdefault(clusters[member].outer.instance, []).append(member)
-        # An unknown instance may be any of them.
-        yield from [members] if None in instances else instances.values()
-
-
 def _may_repeat(clusters: list[_Cluster]) -> bool:
     """False when all heads stand at one place with ids of their own (`_may_match` says no)."""
     ids = [response_id for cluster in clusters for response_id in cluster.ids]
-    places = {_place(cluster.outer) for cluster in clusters}
+    places = {place(cluster.outer) for cluster in clusters}
     return len(places) > 1 or len(set(ids)) < len(ids)
 
 
@@ -250,7 +245,7 @@ def _pair_in_process(
 ) -> Iterable[_Pair]:
     """`inner` happened within `outer`, in the same process, with nothing that contradicts."""
     out, into = clusters[outer], clusters[inner]
-    if not _same_process(out.outer, into.outer) or not _may_match(ledger, out, into):
+    if not same_process(out.outer, into.outer) or not _may_match(ledger, out, into):
         return
     if not _contains(out.outer, into.outer) or not _compatible_models(out.best, into.best):
         return
@@ -298,7 +293,7 @@ def _pair_of_mirrors(
     if not _overlaps(a.outer, b.outer, MIRROR_SLACK_NS):
         return
     outer, inner = (left, right) if _is_outer(a.outer, b.outer) else (right, left)
-    why = "same_call" if _same_process(a.outer, b.outer) else "mirror"
+    why = "same_call" if same_process(a.outer, b.outer) else "mirror"
     yield _Pair(4, abs(_start(a.outer) - _start(b.outer)), outer, inner, why)
 
 
@@ -314,9 +309,18 @@ def _is_outer(left: Span, right: Span) -> bool:
 def match_tools(ledger: Ledger) -> None:
     """Merges tool runs that a second scope saw beside, not below, the first."""
     spans = ledger.spans
-    heads = _open_heads(ledger, (Kind.TOOL,))
-    if len({spans[head].scope for head in heads}) < 2:  # noqa: PLR2004 - nothing to compare
+    tools = ledger.open_of((Kind.TOOL,))
+    if len({spans[tool].scope for tool in tools}) < 2:  # noqa: PLR2004 - nothing to compare
         return
+    tools = ledger.forest.in_order(tools)
+    for members in by_process([spans[tool] for tool in tools]):
+        heads = [tools[member] for member in members]
+        if len({spans[head].scope for head in heads}) > 1:
+            _match_in_process(ledger, heads)
+
+
+def _match_in_process(ledger: Ledger, heads: list[int]) -> None:
+    spans = ledger.spans
     starts = [_start(spans[index]) for index in heads]
     pairs: list[_Pair] = []
     for position, outer in enumerate(heads):
@@ -335,10 +339,10 @@ def match_tools(ledger: Ledger) -> None:
 
 def _is_same_run(ledger: Ledger, outer: int, inner: int) -> bool:
     a, b = ledger.spans[outer], ledger.spans[inner]
-    places = {_place(ledger.spans[view]) for view in ledger.views_of(outer)}
-    if places & {_place(ledger.spans[view]) for view in ledger.views_of(inner)}:
+    places = {place(ledger.spans[view]) for view in ledger.views_of(outer)}
+    if places & {place(ledger.spans[view]) for view in ledger.views_of(inner)}:
         return False
-    if a.scope == b.scope or not _same_process(a, b) or not _contains(a, b):
+    if a.scope == b.scope or not same_process(a, b) or not _contains(a, b):
         return False
     if a.call_id and b.call_id and a.call_id != b.call_id:
         return False

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from whyflame.model import Operation, Span
 
-__all__ = ["fill_numbers"]
+__all__ = ["fill_numbers", "take_numbers"]
 
 
 def fill_numbers(operation: Operation, views: Sequence[Span]) -> None:
@@ -17,8 +17,7 @@ def fill_numbers(operation: Operation, views: Sequence[Span]) -> None:
     order = sorted(range(len(views)), key=lambda at: (-views[at].wire, -at))
     reporting = [views[at] for at in order if views[at].has_usage]
     if reporting:
-        source = reporting[0]
-        _take(operation, source)
+        take_numbers(operation, reporting[0])
         for other in reporting[1:]:
             _fill_gaps(operation, other)
     operation.cost_nanousd = next(
@@ -29,12 +28,14 @@ def fill_numbers(operation: Operation, views: Sequence[Span]) -> None:
     operation.provider = next((view.provider for view in named if view.provider), None)
 
 
-def _take(operation: Operation, source: Span) -> None:
+def take_numbers(operation: Operation, source: Span) -> None:
+    """The parts and the cost as one view reports them."""
     operation.input_uncached = source.input_uncached
     operation.cache_read = source.cache_read
     operation.cache_write = source.cache_write
     operation.output_visible = source.output_visible
     operation.reasoning = source.reasoning
+    operation.cost_nanousd = source.cost_nanousd
 
 
 def _input(view: Span | Operation) -> int | None:

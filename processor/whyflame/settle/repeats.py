@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from whyflame.settle.views import is_call
+from whyflame.settle.views import CALLS
 
 if TYPE_CHECKING:
     from whyflame.model import Span
@@ -27,14 +28,26 @@ def usage_key(span: Span) -> tuple[int | None, ...]:
 def merge_equal_spans(ledger: Ledger) -> None:
     """Calls equal in trace, parent, both times to the nanosecond, name, scope and usage."""
     first: dict[tuple[object, ...], int] = {}
-    for index in ledger.forest.by_start():
+    for index in _equal_times(ledger):
         span = ledger.spans[index]
-        if not (ledger.is_open(index) and is_call(span) and span.has_usage and _is_timed(span)):
+        if not (span.has_usage and _is_timed(span)):
             continue
         key = (span.trace_id, span.parent_id, span.start_ns, span.end_ns, span.name)
         original = first.setdefault(key, index)
         if original != index and _is_equal(ledger.spans[original], span):
             ledger.merge(original, index, "repeated")
+
+
+def _equal_times(ledger: Ledger) -> list[int]:
+    """Open calls with both times of another one in their trace, in order of start: mostly none."""
+    spans, calls = ledger.spans, ledger.open_of(CALLS)
+    own = [spans[index] for index in calls]
+    times = [(span.trace_id, span.start_ns, span.end_ns) for span in own]
+    if len(set(times)) == len(calls):
+        return []
+    counts = Counter(times)
+    equal = [index for index, time in zip(calls, times, strict=True) if counts[time] > 1]
+    return ledger.forest.in_order(equal)
 
 
 def _is_equal(left: Span, right: Span) -> bool:

@@ -54,9 +54,8 @@ def _cut_by_trace(
     """The part of each trace that is in a session: when it was at work, and its positions."""
     hulls: dict[Part, tuple[int, int]] = {}
     parts: dict[Part, list[int]] = {}
-    for position, operation in enumerate(tree.operations):
-        key = (operation.session, operation.span.trace_id)
-        end = tree.ends[position]
+    for position, (operation, end) in enumerate(zip(tree.operations, tree.ends, strict=True)):
+        key = (operation.session, tree.traces[position])
         hull = hulls.get(key)
         if hull is None:
             hulls[key] = (tree.starts[position], end)

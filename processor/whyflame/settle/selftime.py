@@ -31,9 +31,11 @@ def assign_times(tree: Tree, lanes: Sequence[int]) -> None:
         tree: Operations with their lanes.
         lanes: Number of the lane by position.
     """
-    for position, operation in enumerate(tree.operations):
-        if tree.timed[position]:
-            operation.wall_ns = tree.ends[position] - tree.starts[position]
+    for operation, timed, start, end in zip(
+        tree.operations, tree.timed, tree.starts, tree.ends, strict=True
+    ):
+        if timed:
+            operation.wall_ns = end - start
         operation.self_ns = None
     above, groups = _find_counted_above(tree)
     shared = _assign_sequential(tree, above, groups)
@@ -50,7 +52,7 @@ def assign_times(tree: Tree, lanes: Sequence[int]) -> None:
 
 
 def _takes_part(tree: Tree, position: int) -> bool:
-    return tree.timed[position] and tree.operations[position].counted
+    return tree.timed[position] and tree.counted[position]
 
 
 def _find_counted_above(tree: Tree) -> tuple[list[int], list[int]]:
@@ -58,7 +60,10 @@ def _find_counted_above(tree: Tree) -> tuple[list[int], list[int]]:
 
     All roots of a lane share their time, so that a lane never adds up to more than it lasted.
     """
-    operations, parents, timed = tree.operations, tree.parents, tree.timed
+    operations, parents = tree.operations, tree.parents
+    taking = [
+        is_counted and timed for is_counted, timed in zip(tree.counted, tree.timed, strict=True)
+    ]
     above = [NO_PARENT] * len(operations)
     groups = [0] * len(operations)
     depths = [0] * len(operations)
@@ -66,7 +71,7 @@ def _find_counted_above(tree: Tree) -> tuple[list[int], list[int]]:
     for position in tree.order:
         parent = parents[position]
         if parent >= 0:
-            if operations[parent].counted and timed[parent]:
+            if taking[parent]:
                 depth = depths[parent] + 1
                 above[position] = parent if depth < MOST_DEPTH else above[parent]
                 depths[position] = min(depth, MOST_DEPTH - 1)
@@ -86,8 +91,9 @@ def _assign_sequential(tree: Tree, above: list[int], groups: list[int]) -> set[i
     operations, starts, ends = tree.operations, tree.starts, tree.ends
     # End of the newest child by parent; by group (negative keys) for roots.
     busy: dict[int, int] = {}
+    counted, timed = tree.counted, tree.timed
     for position, operation in enumerate(operations):
-        if not (operation.counted and tree.timed[position]):
+        if not (counted[position] and timed[position]):
             continue
         start, end = starts[position], ends[position]
         parent, group = above[position], groups[position]

@@ -45,27 +45,44 @@ def session_candidates(span: Span) -> tuple[str, ...]:
 def known_sessions(forest: Forest) -> list[str | None]:
     """The session of each span by index; None where its trace carries no id."""
     spans = forest.spans
-    response_ids = frozenset(span.response_id for span in spans if span.response_id)
-    own = [_own(span, response_ids) for span in spans]
-    found = _outermost(forest, own)
-    _fill_from_trace(forest, found)
-    _fill_from_links(forest, found)
-    for index, span in enumerate(spans):
-        if found[index] is None:
-            found[index] = span.extra.get("resource_session")
+    found = _outermost(forest, _own_sessions(spans))
+    if None in found:
+        _fill_from_trace(forest, found)
+        _fill_from_links(forest, found)
+        for index, span in enumerate(spans):
+            if found[index] is None:
+                found[index] = span.extra.get("resource_session")
     return found
+
+
+def _own_sessions(spans: Sequence[Span]) -> list[str | None]:
+    response_ids = frozenset(span.response_id for span in spans if span.response_id)
+    known: dict[tuple[str | None, str | None], str | None] = {}
+    own = []
+    for span in spans:
+        key = (span.session, span.conversation)
+        if key not in known:
+            known[key] = _own(span, response_ids)
+        own.append(known[key])
+    return own
 
 
 def _outermost(forest: Forest, own: list[str | None]) -> list[str | None]:
     """What the outermost span that has something says, for each span."""
     found: list[str | None] = [None] * len(own)
-    known = [False] * len(own)
-    for index in range(len(own)):
+    known = bytearray(len(own))
+    parent = forest.parent
+    for index, outer in enumerate(parent):
+        if outer < 0 or known[outer]:
+            # The usual case: what is above is known already.
+            found[index] = (found[outer] if outer >= 0 else None) or own[index]
+            known[index] = True
+            continue
         chain: list[int] = []
         current = index
         while current >= 0 and not known[current]:
             chain.append(current)
-            current = forest.parent[current]
+            current = parent[current]
         best = found[current] if current >= 0 else None
         for below in reversed(chain):
             best = found[below] = best or own[below]
@@ -75,13 +92,18 @@ def _outermost(forest: Forest, own: list[str | None]) -> list[str | None]:
 
 def _fill_from_trace(forest: Forest, found: list[str | None]) -> None:
     """Spans whose root has no id take the one that most spans of their trace have."""
-    by_trace: dict[bytes, Counter[str]] = {}
+    by_trace: dict[bytes, Counter[str]] = {
+        span.trace_id: Counter()
+        for span, session in zip(forest.spans, found, strict=True)
+        if session is None
+    }
     for span, session in zip(forest.spans, found, strict=True):
-        if session is not None:
-            by_trace.setdefault(span.trace_id, Counter())[session] += 1
+        if session is not None and span.trace_id in by_trace:
+            by_trace[span.trace_id][session] += 1
     most = {
         trace_id: min(counts.items(), key=lambda item: (-item[1], item[0]))[0]
         for trace_id, counts in by_trace.items()
+        if counts
     }
     for index, span in enumerate(forest.spans):
         if found[index] is None:
@@ -90,7 +112,7 @@ def _fill_from_trace(forest: Forest, found: list[str | None]) -> None:
 
 def _fill_from_links(forest: Forest, found: list[str | None]) -> None:
     """A root that only links to where it came from belongs to that session, with all below it."""
-    for index in forest.by_start():
+    for index in forest.by_start:
         if found[index] is not None:
             continue
         parent = forest.parent[index]
@@ -118,42 +140,35 @@ def resolve_sessions(operations: Sequence[Operation], forest: Forest | None = No
     if forest is None:
         forest = Forest([operation.span for operation in operations])
     sessions = known_sessions(forest)
-    by_key = {operation.span.span_key: index for index, operation in enumerate(operations)}
-    _share_among_views(operations, by_key, sessions)
-    for index, operation in enumerate(operations):
-        session = sessions[index]
+    heads = _heads(operations)
+    _share_among_views(heads, sessions)
+    users = forest.inherit([span.user for span in forest.spans])
+    for operation, session, user in zip(operations, sessions, users, strict=True):
         operation.session_known = session is not None
         operation.session = session or _FALLBACK + operation.span.trace_id.hex()
-        operation.user = _nearest_user(forest, index)
-    _share_fallback(operations, by_key)
+        operation.user = user
+    # Without any id, a further view still goes where the view that counts is.
+    for index, head in heads:
+        if not operations[index].session_known:
+            operations[index].session = operations[head].session
 
 
-def _share_among_views(
-    operations: Sequence[Operation], by_key: dict[int, int], sessions: list[str | None]
-) -> None:
-    for index, operation in enumerate(operations):
-        head = by_key.get(operation.same_as) if operation.same_as is not None else None
-        if head is not None and head != index and sessions[head] is None:
+def _heads(operations: Sequence[Operation]) -> list[tuple[int, int]]:
+    """Further views with the view that counts, both as indexes."""
+    views = [index for index, operation in enumerate(operations) if operation.same_as is not None]
+    if not views:
+        return []
+    by_key: dict[int | None, int] = {
+        operation.span.span_key: index for index, operation in enumerate(operations)
+    }
+    pairs = [(index, by_key.get(operations[index].same_as)) for index in views]
+    return [(index, head) for index, head in pairs if head is not None]
+
+
+def _share_among_views(heads: Sequence[tuple[int, int]], sessions: list[str | None]) -> None:
+    for index, head in heads:
+        if head != index and sessions[head] is None:
             sessions[head] = sessions[index]
-    for index, operation in enumerate(operations):
-        head = by_key.get(operation.same_as) if operation.same_as is not None else None
-        if head is not None and sessions[head] is not None:
+    for index, head in heads:
+        if sessions[head] is not None:
             sessions[index] = sessions[head]
-
-
-def _share_fallback(operations: Sequence[Operation], by_key: dict[int, int]) -> None:
-    """Without any id, a further view still goes where the view that counts is."""
-    for operation in operations:
-        if operation.same_as is not None and not operation.session_known:
-            head = by_key.get(operation.same_as)
-            if head is not None:
-                operation.session = operations[head].session
-
-
-def _nearest_user(forest: Forest, index: int) -> str | None:
-    if forest.spans[index].user:
-        return forest.spans[index].user
-    for ancestor in forest.ancestors(index):
-        if forest.spans[ancestor].user:
-            return forest.spans[ancestor].user
-    return None

@@ -30,7 +30,7 @@ def settle(
         earlier_runs: Session -> how many of its runs lie wholly before these spans.
 
     Returns:
-        One operation per span, in time order.
+        One operation per span; those of one session in time order.
     """
     forest = Forest(spans)
     operations = count(spans, forest)

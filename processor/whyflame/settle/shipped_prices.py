@@ -70,8 +70,10 @@ class ShippedPrices:
         if found is None:
             return None
         info, _ = found
-        moment = datetime.fromtimestamp(time_ns // SECOND_NS, UTC)
-        price = info.get_prices(moment)
+        price = info.prices
+        if isinstance(price, list):
+            # Prices that changed, or change with the hour.
+            price = info.get_prices(datetime.fromtimestamp(time_ns // SECOND_NS, UTC))
         known = self._tiers.get(id(price))
         if known is None:
             # The price is kept beside its id: an id is only good while the object lives.

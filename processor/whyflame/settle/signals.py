@@ -85,7 +85,7 @@ def _end(span: Span) -> int:
 def _join_described_spans(ledger: Ledger) -> None:
     """An event that describes the span it was written in (same ids) adds figures, not a call."""
     described: dict[tuple[str, bytes, bytes | None, str], int] = {}
-    for index in ledger.forest.by_start():
+    for index in ledger.forest.by_start:
         span = ledger.spans[index]
         if span.signal != "log" or not is_call(span) or not ledger.is_open(index):
             continue

@@ -53,6 +53,9 @@ class _LaneSteps:
 
     def __init__(self, tree: Tree, lanes: Lanes, index: int, above: list[int | None]) -> None:
         self._tree = tree
+        self._owners = tree.owners
+        self._operations = tree.operations
+        self._kinds = tree.kinds
         self._lane_of = lanes.of
         self._index = index
         self._above = above
@@ -60,31 +63,35 @@ class _LaneSteps:
         self.calls: list[int] = []
 
     def assign(self, lane: Lane) -> None:
-        operations = self._tree.operations
-        counted = [position for position in lane.positions if operations[position].counted]
-        coming = [position for position in counted if operations[position].kind is Kind.LLM]
+        operations, kinds, counted = self._operations, self._kinds, self._tree.counted
+        coming = [
+            position
+            for position in lane.positions
+            if kinds[position] is Kind.LLM and counted[position]
+        ]
         asking = Asking(self._tree, coming)
         for seq, position in enumerate(lane.positions):
-            operation = operations[position]
+            operation, kind = operations[position], kinds[position]
             operation.seq = seq
             above = self._note_step_above(position)
-            if operation.kind is Kind.AGENT:
+            if kind is Kind.AGENT:
                 continue
-            if operation.kind is Kind.LLM and operation.counted:
+            if kind is Kind.LLM and counted[position]:
                 self._begin(position)
             elif coming:
                 operation.step = self._step_of(position, above, asking)
-            elif operation.counted and above is None:
+            elif counted[position] and above is None:
                 self._begin(position)
             else:
                 operation.step = above
-            if operation.counted:
+            if counted[position]:
                 asking.note(position)
 
     def _begin(self, position: int) -> None:
-        operation = self._tree.operations[position]
+        operation = self._operations[position]
         operation.step = len(self.calls)
-        self._note_asked(operation)
+        if operation.span.asked:
+            self._note_asked(operation)
         self.calls.append(position)
 
     def _note_asked(self, operation: Operation) -> None:
@@ -94,7 +101,7 @@ class _LaneSteps:
 
     def _step_of(self, position: int, above: int | None, asking: Asking) -> int | None:
         """By call id, else the operation above, else by time; None for wrappers."""
-        operation = self._tree.operations[position]
+        operation = self._operations[position]
         if operation.span.call_id is not None:
             asked = self._asked.get(operation.span.call_id)
             if asked is not None:
@@ -109,11 +116,11 @@ class _LaneSteps:
 
     def _note_step_above(self, position: int) -> int | None:
         """The step of the nearest operation above in this lane that has one."""
-        owner = self._tree.owners[position]
+        owner = self._owners[position]
         if owner < 0 or self._lane_of[owner] != self._index:
             return None
-        step = self._tree.operations[owner].step
-        if step is None and self._tree.operations[owner].kind is not Kind.AGENT:
+        step = self._operations[owner].step
+        if step is None and self._kinds[owner] is not Kind.AGENT:
             step = self._above[owner]
         self._above[position] = step
         return step

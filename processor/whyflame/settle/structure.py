@@ -9,6 +9,7 @@ from whyflame.settle.agents import find_agents
 from whyflame.settle.lanes import assign_lanes
 from whyflame.settle.leaf import find_leaf
 from whyflame.settle.outcome import assign_outcomes
+from whyflame.settle.parts import split
 from whyflame.settle.runs import assign_runs
 from whyflame.settle.selftime import assign_times
 from whyflame.settle.steps import assign_steps
@@ -37,8 +38,18 @@ def arrange(
         earlier_runs: Session -> runs that lie before all of `operations`.
 
     Returns:
-        The same operations in time order.
+        The same operations; those of one session in time order.
     """
+    arranged: list[Operation] = []
+    for part in split(operations):
+        arranged += _arrange_part(part, gap_ns, earlier_runs)
+    _join_views(arranged)
+    return arranged
+
+
+def _arrange_part(
+    operations: Sequence[Operation], gap_ns: int, earlier_runs: Mapping[str, int]
+) -> list[Operation]:
     tree = build_tree(operations)
     run_of = assign_runs(tree, gap_ns, earlier_runs)
     agents = find_agents(tree)
@@ -49,7 +60,6 @@ def arrange(
     assign_outcomes(tree, run_of)
     for operation in tree.operations:
         _count(operation)
-    _join_views(tree.operations)
     return tree.operations
 
 

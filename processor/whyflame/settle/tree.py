@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import lt
 from typing import TYPE_CHECKING
 
 from whyflame.settle.clocks import align_clocks
@@ -10,14 +11,14 @@ from whyflame.settle.clocks import align_clocks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whyflame.model import Operation
+    from whyflame.model import Kind, Operation
 
 __all__ = ["NO_PARENT", "Tree", "build_tree"]
 
 NO_PARENT = -1
 
-Entry = tuple[int, int, bytes, bytes, bool, "Operation"]
-"""Start, minus end, span id, trace id, not counted (a repeat of the same id comes last)."""
+Entry = tuple[int, int, bytes, bytes, bool, int, "Operation"]
+"""Start, minus end, span id, trace id, not counted (a repeat of the same id comes last), number."""
 
 
 @dataclass(slots=True)
@@ -31,6 +32,7 @@ class Tree:
         order: Positions, parents before children.
         starts, ends: Nanoseconds after clocks were aligned; equal when the time is unknown.
         timed: False when start or end is unknown; such an operation has no duration.
+        kinds, counted, traces: Of the operations, and the ids of their traces.
     """
 
     operations: list[Operation]
@@ -40,6 +42,9 @@ class Tree:
     starts: list[int]
     ends: list[int]
     timed: list[bool]
+    kinds: list[Kind]
+    counted: list[bool]
+    traces: list[bytes]
 
 
 def build_tree(operations: Sequence[Operation]) -> Tree:
@@ -58,73 +63,77 @@ def build_tree(operations: Sequence[Operation]) -> Tree:
 
 
 def _tree_of(entries: Sequence[Entry]) -> Tree:
-    ordered = [entry[5] for entry in entries]
     starts = [entry[0] for entry in entries]
     ends = [max(-entry[1], entry[0]) for entry in entries]
+    traces = [entry[3] for entry in entries]
+    counted = [not entry[4] for entry in entries]
+    ordered = [entry[6] for entry in entries]
     timed = [op.span.start_ns is not None and op.span.end_ns is not None for op in ordered]
-    parents = _link_parents(ordered)
+    parents = _link_parents(ordered, [entry[2] for entry in entries], traces)
     order = _order_parents_first(parents)
     owners = _cut_at_sessions(ordered, parents)
-    return Tree(ordered, parents, owners, order, starts, ends, timed)
+    kinds = [operation.kind for operation in ordered]
+    return Tree(ordered, parents, owners, order, starts, ends, timed, kinds, counted, traces)
 
 
 def _sorted_entries(operations: Sequence[Operation]) -> list[Entry]:
     """All operations in time order; unknown times are filled in."""
     entries: list[Entry] = []
     untimed: list[Operation] = []
-    for operation in operations:
+    for number, operation in enumerate(operations):
         span = operation.span
         start, end = span.start_ns, span.end_ns
         if start is None or end is None:
             untimed.append(operation)
         else:
             uncounted = not operation.counted
-            entries.append((start, -end, span.span_id, span.trace_id, uncounted, operation))
+            entry = (start, -end, span.span_id, span.trace_id, uncounted, number, operation)
+            entries.append(entry)
     if untimed:
-        entries.extend(_fill_times(entries, untimed))
-    entries.sort(key=_entry_key)
+        entries.extend(_fill_times(entries, untimed, len(operations)))
+    # Numbers differ, so that operations are never compared.
+    entries.sort()
     return entries
 
 
-def _entry_key(entry: Entry) -> tuple[int, int, bytes, bytes, bool]:
-    return entry[:5]
-
-
-def _fill_times(entries: Sequence[Entry], untimed: Sequence[Operation]) -> list[Entry]:
+def _fill_times(entries: Sequence[Entry], untimed: Sequence[Operation], first: int) -> list[Entry]:
     """A place in time for spans without one: the time they have, else where their trace begins."""
     begins: dict[bytes, int] = {}
-    for start, _, _, trace_id, _, _ in entries:
+    for start, _, _, trace_id, *_ in entries:
         begins[trace_id] = min(start, begins.get(trace_id, start))
     filled = []
-    for operation in untimed:
+    for number, operation in enumerate(untimed, first):
         span = operation.span
         time = span.start_ns if span.start_ns is not None else span.end_ns
         if time is None:
             time = begins.get(span.trace_id, 0)
         uncounted = not operation.counted
-        filled.append((time, -time, span.span_id, span.trace_id, uncounted, operation))
+        entry = (time, -time, span.span_id, span.trace_id, uncounted, number, operation)
+        filled.append(entry)
     return filled
 
 
-def _link_parents(operations: Sequence[Operation]) -> list[int]:
-    positions: dict[tuple[bytes, bytes], int] = {}
-    for position, operation in enumerate(operations):
-        span = operation.span
-        positions.setdefault((span.trace_id, span.span_id), position)
-    parents = []
-    for operation in operations:
-        span = operation.span
-        parent_id = span.parent_id
-        if parent_id is None:
-            parents.append(NO_PARENT)
-        else:
-            parents.append(positions.get((span.trace_id, parent_id), NO_PARENT))
-    return parents
+def _link_parents(
+    operations: Sequence[Operation], ids: Sequence[bytes], traces: Sequence[bytes]
+) -> list[int]:
+    wanted = [operation.span.parent_id for operation in operations]
+    by_id: dict[bytes | None, int] = {name: position for position, name in enumerate(ids)}
+    if len(by_id) == len(ids):
+        # Span ids are random: mostly they tell spans apart without the trace.
+        found = [by_id.get(parent, NO_PARENT) for parent in wanted]
+        return [
+            parent if parent < 0 or traces[parent] == trace_id else NO_PARENT
+            for parent, trace_id in zip(found, traces, strict=True)
+        ]
+    positions: dict[tuple[bytes, bytes | None], int] = {}
+    for position, name in enumerate(zip(traces, ids, strict=True)):
+        positions.setdefault(name, position)
+    return [positions.get(name, NO_PARENT) for name in zip(traces, wanted, strict=True)]
 
 
 def _order_parents_first(parents: list[int]) -> Sequence[int]:
     """Positions, parents first; cycles are cut in `parents` at their earliest member."""
-    if all(parent < position for position, parent in enumerate(parents)):
+    if all(map(lt, parents, range(len(parents)))):
         return range(len(parents))
     depths = [-1] * len(parents)
     for position in range(len(parents)):

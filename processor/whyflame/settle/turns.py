@@ -37,15 +37,15 @@ def assign_turns(tree: Tree, run_of: Sequence[int]) -> None:
     walks: dict[int, _Walk] = {}
     turns: dict[int, int] = {}
     first_of_trace: dict[tuple[bytes, int], int] = {}
-    for position, operation in enumerate(tree.operations):
-        run = run_of[position]
+    kinds, counted = tree.kinds, tree.counted
+    for position, run in enumerate(run_of):
         walk = walks.get(run)
         if walk is None:
             walk = walks[run] = _Walk(tree)
         if entries[position] == position:
             turns[position] = walk.enter(position)
-            first_of_trace.setdefault((operation.span.trace_id, run), turns[position])
-        if operation.counted and operation.kind in WORK:
+            first_of_trace.setdefault((tree.traces[position], run), turns[position])
+        if counted[position] and kinds[position] in WORK:
             walk.note_work(position)
     for position, operation in enumerate(tree.operations):
         entry = entries[position]
@@ -59,13 +59,13 @@ def assign_turns(tree: Tree, run_of: Sequence[int]) -> None:
 def _find_entries(tree: Tree) -> list[int]:
     """Position -> the entry it belongs to; NO_PARENT above all entries."""
     entries = [NO_PARENT] * len(tree.operations)
+    kinds, counted, owners = tree.kinds, tree.counted, tree.owners
     for position in tree.order:
-        owner = tree.owners[position]
+        owner = owners[position]
         entry = entries[owner] if owner >= 0 else NO_PARENT
         if entry < 0:
-            operation = tree.operations[position]
-            kind = operation.kind
-            if kind is Kind.PROMPT or (operation.counted and kind in ENTERING):
+            kind = kinds[position]
+            if kind is Kind.PROMPT or (counted[position] and kind in ENTERING):
                 entry = position
         entries[position] = entry
     return entries
@@ -107,7 +107,7 @@ class _Walk:
         """A counted call begins."""
         self.prompted = False
         self.newest.last_work = position
-        trace = self.traces.get(self.tree.operations[position].span.trace_id)
+        trace = self.traces.get(self.tree.traces[position])
         if trace is not None:
             trace.last_work = position
 

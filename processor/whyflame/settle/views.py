@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from whyflame.model import Kind, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from whyflame.model import Span
     from whyflame.settle.ledger import Ledger
 
@@ -23,6 +25,9 @@ __all__ = [
 ]
 
 CALLS = (Kind.LLM, Kind.EMBED)
+# What a call cannot be seen through.
+_OPAQUE = frozenset({Kind.TOOL, Kind.AGENT, Kind.CONTROL})
+_WRAPPERS = frozenset({Kind.OTHER, Kind.PROMPT})
 _CHAINS = frozenset({"langfuse", "langsmith", "openinference"})
 _SEPARATORS = re.compile(r"[^0-9a-z]+")
 
@@ -34,9 +39,8 @@ def is_call(span: Span) -> bool:
 
 def drop_stubs(ledger: Ledger) -> None:
     """A model span without usage, response or error made no call (a request being prepared)."""
-    for index, span in enumerate(ledger.spans):
-        if not is_call(span) or not ledger.is_open(index):
-            continue
+    for index in ledger.open_of(CALLS):
+        span = ledger.spans[index]
         if not (span.answered or span.status is Status.ERROR or _reports_usage(span)):
             ledger.drop(index, "no_response")
 
@@ -57,15 +61,13 @@ def merge_nested_calls(ledger: Ledger) -> None:
     """
     forest, spans = ledger.forest, ledger.spans
     inner_of: dict[int, list[int]] = {}
-    for index in forest.by_start():
-        if not ledger.is_open(index) or not is_call(spans[index]):
-            continue
+    for index in _below(ledger, CALLS, _OPAQUE, inside=False):
         kind = spans[index].kind
 
         def is_outer(other: int, kind: Kind = kind) -> bool:
             return spans[other].kind is kind and ledger.is_open(other)
 
-        outer = forest.nearest(index, is_outer, lambda other: _is_transparent(ledger, other))
+        outer = forest.nearest(index, is_outer, lambda other: spans[other].kind not in _OPAQUE)
         if outer >= 0:
             inner_of.setdefault(outer, []).append(index)
     depth = {outer: sum(1 for _ in forest.ancestors(outer)) for outer in inner_of}
@@ -80,9 +82,21 @@ def merge_nested_calls(ledger: Ledger) -> None:
                 ledger.merge(outer, index, "same_call")
 
 
-def _is_transparent(ledger: Ledger, index: int) -> bool:
-    """Spans that a call may be seen through: everything but tools and agents."""
-    return ledger.spans[index].kind not in (Kind.TOOL, Kind.AGENT, Kind.CONTROL)
+def _below(
+    ledger: Ledger, kinds: Container[Kind], parents: Container[Kind], *, inside: bool
+) -> list[int]:
+    """Open spans of these kinds whose parent is (not) of those kinds, in order of start.
+
+    Mostly there are none, so that nothing has to be walked.
+    """
+    forest = ledger.forest
+    parent, found = forest.parent, forest.kinds
+    chosen = [
+        index
+        for index in ledger.open_of(kinds)
+        if parent[index] >= 0 and (found[parent[index]] in parents) is inside
+    ]
+    return forest.in_order(chosen)
 
 
 def find_hosted_agents(ledger: Ledger) -> None:
@@ -91,13 +105,14 @@ def find_hosted_agents(ledger: Ledger) -> None:
     Producers that know chains but no agents say so only in metadata, which may be masked.
     """
     forest, spans = ledger.forest, ledger.spans
+    parent, kinds = forest.parent, forest.kinds
     ledger.hosted = frozenset(
         index
-        for index, span in enumerate(spans)
-        if span.kind is Kind.OTHER
-        and span.dialect in _CHAINS
-        and forest.parent[index] >= 0
-        and spans[forest.parent[index]].kind is Kind.TOOL
+        for index, kind in enumerate(kinds)
+        if kind is Kind.OTHER
+        and parent[index] >= 0
+        and kinds[parent[index]] is Kind.TOOL
+        and spans[index].dialect in _CHAINS
         and forest.has_below(index, lambda other: is_call(spans[other]))
         and not forest.has_below(index, lambda other: spans[other].kind is Kind.AGENT)
     )
@@ -122,14 +137,16 @@ def same_tool(left: str | None, right: str | None) -> bool:
 def merge_nested_tools(ledger: Ledger) -> None:
     """Nested spans of one tool run (framework, MCP client, MCP server, execution) are one."""
     forest, spans = ledger.forest, ledger.spans
-    for index in _top_down(ledger):
+    if not _below(ledger, (Kind.TOOL,), {Kind.TOOL, *_WRAPPERS}, inside=True):
+        return
+    for index in forest.top_down:
         span = spans[index]
         if span.kind is not Kind.TOOL or not ledger.is_open(index):
             continue
         outer = forest.nearest(
             index,
             lambda other: spans[other].kind is Kind.TOOL,
-            lambda other: spans[other].kind in (Kind.OTHER, Kind.PROMPT),
+            lambda other: spans[other].kind in _WRAPPERS,
         )
         if outer < 0:
             continue
@@ -153,29 +170,19 @@ def _is_same_run(ledger: Ledger, head: int, outer: int, inner: int) -> bool:
 def merge_nested_agents(ledger: Ledger) -> None:
     """Two nested spans of one agent run (invoke_agent and workflow) are one run."""
     forest, spans = ledger.forest, ledger.spans
-    for index in _top_down(ledger):
+    if not _below(ledger, (Kind.AGENT,), {Kind.AGENT, *_WRAPPERS}, inside=True):
+        return
+    for index in forest.top_down:
         span = spans[index]
         if span.kind is not Kind.AGENT or not ledger.is_open(index):
             continue
         outer = forest.nearest(
             index,
             lambda other: spans[other].kind is Kind.AGENT,
-            lambda other: spans[other].kind in (Kind.OTHER, Kind.PROMPT),
+            lambda other: spans[other].kind in _WRAPPERS,
         )
         if outer < 0:
             continue
         head = ledger.head[outer]
         if span.agent is None or span.agent == spans[head].agent:
             ledger.merge(head, index, "wrapper")
-
-
-def _top_down(ledger: Ledger) -> list[int]:
-    """Parents before children."""
-    forest = ledger.forest
-    order: list[int] = []
-    pending = [index for index in reversed(forest.by_start()) if forest.parent[index] < 0]
-    while pending:
-        index = pending.pop()
-        order.append(index)
-        pending.extend(reversed(forest.children[index]))
-    return order
