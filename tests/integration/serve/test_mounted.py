@@ -17,6 +17,7 @@ from whyflame.serve.openapi import description
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
 CALL = {
     "gen_ai.operation.name": "chat",
     "gen_ai.provider.name": "openai",
@@ -26,7 +27,6 @@ CALL = {
 }
 
 
-@pytest.mark.slow
 def test_serve_answers_grafana(tmp_path: Path) -> None:
     """From OTLP to a flame graph, in the words of Pyroscope's API."""
     with Serving(tmp_path / "d") as running:

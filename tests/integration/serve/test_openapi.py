@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
+pytestmark = pytest.mark.slow
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -121,7 +122,6 @@ def schema(app: Starlette) -> Any:
     return schemathesis.openapi.from_asgi("/closed.json", app)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "path", "mode"),
     [(*operation, schemathesis.GenerationMode.POSITIVE) for operation in OPERATIONS]
