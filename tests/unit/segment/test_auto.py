@@ -51,6 +51,25 @@ def test_granularity_makes_finer_or_coarser() -> None:
     assert len(fine) > len(coarse)
 
 
+@pytest.mark.parametrize(
+    ("point", "put", "commit", "chord"),
+    [
+        ("click", "type", "press", "hotkey"),
+        ("LeftClick", "TypeText", "PressKey", "Hotkey"),
+        ("pyautogui.click", "pyautogui.typewrite", "pyautogui.press", "pyautogui.hotkey"),
+        ("browser_click", "browser_type", "browser_press_key", "key_combination"),
+        ("DOUBLE_CLICK", "INPUT_TEXT", "KEYPRESS", "SHORTCUT"),
+    ],
+)
+def test_gestures_are_known_by_the_words_of_their_names(
+    point: str, put: str, commit: str, chord: str
+) -> None:
+    """Whatever a driver of screens calls them."""
+    tools = [point, put, commit, point, "mouse_down", "move_to", "mouse_up", chord, "scroll_down"]
+    lane = Lane(steps=[step(None, call(tool)) for tool in tools])
+    assert interaction_cuts(lane) == [3, 8]
+
+
 def test_gestures_end_where_something_else_is_pointed_at() -> None:
     """Click, type and enter are one interaction."""
     tools = ["click", "type", "press", "click", "click", "type"]
@@ -73,15 +92,32 @@ def test_long_lanes_are_cut_where_the_topic_changes() -> None:
     assert topic_cuts(text[:50].astype(np.uint64), np.zeros((50, 4), np.uint64)) == []
 
 
+def cut_one(scores: list[float], share: float) -> list[int]:
+    edges = np.asarray([0, len(scores)])
+    return expected_cuts(np.asarray(scores, np.float32), share, edges)[0]
+
+
 @given(st.lists(st.floats(-8, 8), max_size=40), st.floats(0, 3))
 def test_cuts_are_the_strongest_gaps(scores: list[float], share: float) -> None:
-    """Ascending, inside the lane, none weaker than one left out."""
-    cuts = expected_cuts(np.asarray(scores, np.float32), share)
+    """Ascending, inside the lane, none weaker than one left out, as many as expected."""
+    cuts = cut_one(scores, share)
     assert cuts == sorted(set(cuts))
     assert all(0 < cut < len(scores) for cut in cuts)
     rest = [scores[i] for i in range(1, len(scores)) if i not in cuts]
     if cuts and rest:
         assert min(np.float32(scores[cut]) for cut in cuts) >= np.float32(max(rest))
+    expected = share * sum(1 / (1 + np.exp(-score)) for score in scores[1:])
+    assert abs(len(cuts) - min(expected, max(len(scores) - 1, 0))) <= 0.5 + 1e-3
+
+
+@given(st.lists(st.lists(st.floats(-8, 8), max_size=12), min_size=1, max_size=5), st.floats(0, 3))
+def test_cuts_of_a_lane_do_not_depend_on_its_neighbours(
+    lanes: list[list[float]], share: float
+) -> None:
+    """A batch gives what lanes one by one give."""
+    scores = np.asarray([score for lane in lanes for score in lane], np.float32)
+    edges = np.cumsum([0, *map(len, lanes)])
+    assert expected_cuts(scores, share, edges) == [cut_one(lane, share) for lane in lanes]
 
 
 def test_forest_walks_like_a_tree() -> None:

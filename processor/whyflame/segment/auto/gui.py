@@ -7,6 +7,8 @@ was pointed at, and ends where something else is pointed at.
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,18 +16,19 @@ if TYPE_CHECKING:
 
 __all__ = ["interaction_cuts"]
 
-_FAMILIES = {
-    word: family
-    for family, words in {
-        "point": "click double_click right_click triple_click left_click middle_click tap select",
-        "type": "type write input fill input_text type_text enter_text",
-        "key": "press key keypress key_down key_up press_key",
-        "chord": "hotkey shortcut key_combination",
-        "drag": "drag_to drag mouse_down mouse_up move_to hover move mouse_move",
-        "scroll": "scroll swipe scroll_down scroll_up",
-    }.items()
-    for word in words.split()
-}
+# The first family with a word of the name; "left_click_drag" drags, "mouse_move" does as well.
+_FAMILIES = (
+    ("drag", "drag hover move mousedown mouseup"),
+    ("scroll", "scroll swipe wheel"),
+    ("chord", "hotkey hotkeys shortcut chord combination"),
+    ("point", "click doubleclick rightclick leftclick tap select"),
+    ("type", "type typewrite input fill text write"),
+    ("key", "press key keys keypress keydown keyup enter"),
+)
+_FAMILY_OF = {word: family for family, words in _FAMILIES for word in words.split()}
+_ORDER = {family: place for place, (family, _) in enumerate(_FAMILIES)}
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_MOST_WORDS = 4
 _CONTINUES = frozenset(
     [("point", "type"), ("point", "drag"), ("point", "chord"), ("point", "key"), ("type", "key"),
      ("type", "type"), ("type", "chord"), ("key", "type"), ("key", "key"), ("chord", "type"),
@@ -47,6 +50,13 @@ def interaction_cuts(lane: Lane) -> list[int] | None:
     ]
 
 
+@lru_cache(maxsize=4096)
 def _family(tool: str) -> str:
-    name = tool.lower().removeprefix("browser_").removeprefix("computer_").removeprefix("mouse_")
-    return _FAMILIES.get(name, "")
+    """Kind of gesture by the words of the name, without the module before it; "" for others."""
+    words = [word.lower() for word in _WORD.findall(tool[-60:].rpartition(".")[2])]
+    if len(words) > _MOST_WORDS:
+        return ""
+    if words[:1] == ["mouse"]:
+        words.append("".join(words))  # "mouse_down" holds a button, "key_down" a key
+    found = [_FAMILY_OF[word] for word in words if word in _FAMILY_OF]
+    return min(found, key=_ORDER.__getitem__, default="")

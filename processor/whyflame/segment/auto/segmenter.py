@@ -23,8 +23,6 @@ from whyflame.segment.segmenter import Mark
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from whyflame.config import SegmentConfig
     from whyflame.segment.auto.gaps import Blocks
     from whyflame.segment.auto.table import StepTable
@@ -80,14 +78,10 @@ class AutoSegmenter:
         blocks = describe_gaps(table)
         heads = self._heads or load_heads()
         outer = heads["outer"].score(blocks, blocks.columns())
-        edges = table.starts
-        tasks = [
-            expected_cuts(outer[edges[n] : edges[n + 1]], _OUTER_SHARE * self._scale)
-            for n in range(len(lanes))
-        ]
-        inner = _score_long(heads["inner"], blocks, table, tasks)
+        tasks = expected_cuts(outer, _OUTER_SHARE * self._scale, table.starts)
+        stages = _find_stages(heads["inner"], blocks, table, tasks, _INNER_SHARE * self._scale)
         all_levels = [
-            self._levels(lane, table, tasks[number], inner, number)
+            self._levels(lane, table, tasks[number], stages[number], number)
             for number, lane in enumerate(lanes)
         ]
         verbs = choose_verbs(table, all_levels)
@@ -101,12 +95,11 @@ class AutoSegmenter:
         lane: Lane,
         table: StepTable,
         tasks: list[int],
-        inner: NDArray[np.float32],
+        stages: list[int],
         number: int,
     ) -> list[list[int]]:
         """Cut sets, coarse to fine; each is read inside the intervals of those before it."""
         begin, end = table.starts[number], table.starts[number + 1]
-        inner = inner[begin:end]
         topics = topic_cuts(table.model["text"][begin:end], table.arguments[begin:end])
         items = _plan_cuts(lane) if table.plan[begin:end].any() else []
         levels = [cuts for cuts in (topics, items) if cuts]
@@ -115,7 +108,6 @@ class AutoSegmenter:
         interactions = interaction_cuts(lane) if gestures else None
         if interactions is not None:
             return [*levels, interactions]
-        stages = _stages(tasks, inner, _INNER_SHARE * self._scale)
         if stages:
             levels.append(stages)
         return levels
@@ -160,29 +152,29 @@ def _plan_cuts(lane: Lane) -> list[int]:
     return cuts if len(items) >= _MIN_PLAN_ITEMS else []
 
 
-def _score_long(
-    head: Head, blocks: Blocks, table: StepTable, tasks: list[list[int]]
-) -> NDArray[np.float32]:
-    """Scores of the inner head where they are read: inside long tasks."""
-    rows: list[NDArray[np.int64]] = []
+def _find_stages(
+    head: Head, blocks: Blocks, table: StepTable, tasks: list[list[int]], share: float
+) -> list[list[int]]:
+    """Finer cuts inside long tasks, per lane; the inner head scores only these."""
+    stages: list[list[int]] = [[] for _ in tasks]
+    stretches: list[tuple[int, int, int]] = []
     for number, cuts in enumerate(tasks):
-        begin, end = int(table.starts[number]), int(table.starts[number + 1])
-        for left, right in pairwise([0, *cuts, end - begin]):
+        length = int(table.starts[number + 1] - table.starts[number])
+        for left, right in pairwise([0, *cuts, length]):
             if right - left >= _INNER_MIN_STEPS:
-                rows.append(np.arange(begin + left, begin + right))
-    scores = np.full(len(table.lane), -np.inf, np.float32)
-    if rows:
-        picked = np.concatenate(rows)
-        some = blocks.take(picked)
-        scores[picked] = head.score(some, some.columns())
-    return scores
-
-
-def _stages(tasks: list[int], inner: NDArray[np.float32], share: float) -> list[int]:
-    """Finer cuts inside long tasks."""
-    stages: list[int] = []
-    edges = [0, *tasks, len(inner)]
-    for start, end in pairwise(edges):
-        if end - start >= _INNER_MIN_STEPS:
-            stages += [start + cut for cut in expected_cuts(inner[start:end], share)]
+                stretches.append((number, left, right))
+    if not stretches:
+        return stages
+    begins = table.starts[:-1].tolist()
+    rows = np.concatenate(
+        [
+            np.arange(begins[number] + left, begins[number] + right)
+            for number, left, right in stretches
+        ]
+    )
+    some = blocks.take(rows)
+    edges = np.cumsum([0, *(right - left for _, left, right in stretches)])
+    found = expected_cuts(head.score(some, some.columns()), share, edges)
+    for (number, left, _), cuts in zip(stretches, found, strict=True):
+        stages[number] += [left + cut for cut in cuts]
     return stages
