@@ -6,8 +6,8 @@ that does not look exactly so is left to `messages`, which gives the same text f
 
 from __future__ import annotations
 
+import json
 import re
-from json.decoder import scanstring
 
 __all__ = ["single_message"]
 
@@ -15,6 +15,7 @@ _HEAD = re.compile(
     r'\s*\[\s*\{\s*"role"\s*:\s*"(\w+)"\s*,\s*'
     r'(?:"content"\s*:\s*"|("parts"\s*:\s*\[\s*\{\s*"type"\s*:\s*"text"\s*,\s*"content"\s*:\s*"))'
 )
+_DECODER = json.JSONDecoder(strict=False)
 _TAIL = re.compile(r"\s*\}\s*\]\s*\Z")
 _PARTS_TAIL = re.compile(
     r'\s*\}\s*\]\s*(?:,\s*"finish_reason"\s*:\s*"\w*"\s*)?\}\s*\]\s*\Z'
@@ -35,7 +36,7 @@ def single_message(text: str) -> tuple[str, str] | None:
         end += 1
     else:
         try:
-            said, end = scanstring(text, begin, False)  # noqa: FBT003 - C function without keywords
+            said, end = _DECODER.raw_decode(text, begin - 1)
         except ValueError:
             return None
     tail = _PARTS_TAIL if head[2] else _TAIL
