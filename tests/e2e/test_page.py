@@ -217,6 +217,40 @@ def test_a_difference_marks_what_may_be_noise(page: Page, fleet: Fleet) -> None:
         assert ("may be noise" in text) == rows[text.split("\n")[0].strip()]["may_be_noise"]
 
 
+def test_what_surely_changed_comes_first(page: Page, fleet: Fleet) -> None:
+    """Within it, and within what may be noise, the larger change."""
+    page.goto(f"{fleet.url}/?page=compare&base=outcome=success&target=outcome=failure")
+    page.locator(".table-panel tbody tr").first.wait_for()
+    found = fleet.get("diff", view="tokens", base="outcome=success", target="outcome=failure")
+    ranked = sorted(found["frames"], key=lambda row: (row["may_be_noise"], -abs(row["change"])))
+    shown = page.locator(".table-panel tbody tr .named").all_inner_texts()[:100]
+    sizes = {row["frame"]: (row["may_be_noise"], -abs(row["change"])) for row in ranked}
+    assert [sizes[name] for name in shown] == [sizes[row["frame"]] for row in ranked[:100]]
+
+
+def test_failing_runs_are_priced_and_lead_to_what_they_do_differently(
+    page: Page, fleet: Fleet
+) -> None:
+    show(page, fleet)
+    failed = fleet.totals(where="outcome=failure")
+    expect(page.locator("[data-figure=failing]")).to_have_text(f"${failed['cost_usd']:,.2f}")
+    page.get_by_role("link", name="what do they do differently?").click()
+    page.locator(".flame[data-drawn]").wait_for()
+    assert page.get_by_role("group", name="Target").get_by_text("outcome=failure").count()
+    page.goto(f"{fleet.url}/?where=outcome=failure")
+    page.locator("[data-figure=tokens]").wait_for()
+    assert page.locator("[data-figure=failing]").count() == 0, "asked for already"
+
+
+def test_a_session_counts_its_failures_as_the_list_does(page: Page, fleet: Fleet) -> None:
+    """An agent that ends with the error of a call has not failed once more."""
+    for session in fleet.get("sessions", where="outcome=failure")["sessions"][:3]:
+        page.goto(f"{fleet.url}/?page=session&session={session['session']}")
+        facts = page.locator(".run-head dl").first
+        facts.wait_for()
+        assert f"failed\n{session['errors']}" in facts.inner_text()
+
+
 def test_two_time_ranges_are_compared(page: Page, fleet: Fleet) -> None:
     status = fleet.get("status")
     middle = (status["oldest_ns"] + status["newest_ns"]) // 2

@@ -83,7 +83,7 @@ def show_session(store: Readable, session: str, tenant: str) -> dict[str, Any]:
         .execute(
             "SELECT run, lane, lane_parent, lane_parent_step, seq, turn, step, path_id, root, "
             "outcome, kind, leaf, agent, status, error_type, start_ns, end_ns, self_ns, "
-            f"{_TOKENS.expression}, cost_nanousd, trace_id, span_id "
+            f"errors, {_TOKENS.expression}, cost_nanousd, trace_id, span_id "
             "FROM operations JOIN (SELECT span_key, trace_id, span_id FROM spans) USING (span_key) "
             "WHERE session = ? AND tenant = ? ORDER BY run, lane <> ?, lane, seq",
             [code, owner, store.strings.find("main")],
@@ -102,7 +102,7 @@ def _add_row(store: Readable, runs: dict[int, dict[str, Any]], row: tuple[Any, .
     value = store.strings.value
     (
         number, lane, parent, parent_step, _, turn, step, path, root, outcome, kind, leaf, agent,
-        status, error_type, start, end, self_ns, tokens, cost, trace_id, span_id,
+        status, error_type, start, end, self_ns, errors, tokens, cost, trace_id, span_id,
     ) = row  # fmt: skip
     run = runs.setdefault(
         number, {"run": number, "root": value(root), "outcome": value(outcome), "lanes": {}}
@@ -129,6 +129,7 @@ def _add_row(store: Readable, runs: dict[int, dict[str, Any]], row: tuple[Any, .
             "start_ns": start,
             "end_ns": end,
             "self_ns": self_ns,
+            "errors": errors,
             "tokens": tokens,
             "cost_nanousd": cost,
             "trace_id": bytes(trace_id).hex(),

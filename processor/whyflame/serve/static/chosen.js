@@ -3,7 +3,7 @@
 import { Latest, behindPath, profilePath } from "./ask.js";
 import { h } from "./dom.js";
 import { facts } from "./flame.js";
-import { brief, figure, noun, percent, plural } from "./format.js";
+import { brief, figure, noun, percent, plural, readable } from "./format.js";
 import { linkTo } from "./state.js";
 import { swatch } from "./table.js";
 
@@ -101,7 +101,7 @@ export class Chosen {
 
 function aroundFacts(tree, around) {
   const all = Number(tree.totals[0][0]) || 1;
-  const rows = around.types.map((type, k) => [noun(type.name), figure(around.totals[k][0], type.unit)]);
+  const rows = around.types.map((type, k) => [noun(type.name), readable(around.totals[k][0], type.unit)]);
   rows.splice(
     1,
     0,

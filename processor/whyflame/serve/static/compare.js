@@ -4,7 +4,8 @@ import { Latest, ask, diffPath, filterQuery } from "./ask.js";
 import { empty, h, select } from "./dom.js";
 import { Filters } from "./filters.js";
 import { Flame } from "./flame.js";
-import { brief, figure, noun, percent, plural } from "./format.js";
+import { brief, figure, noun, plural, signed } from "./format.js";
+import { GraphPanel, trailTo } from "./graph.js";
 import { TimeRange } from "./question.js";
 import { go, linkTo, state } from "./state.js";
 import { SortedTable } from "./table.js";
@@ -29,14 +30,6 @@ export class Compare {
       isFaint: (i) => this.noisy.has(this.tree.label(i)),
       describe: (i) => this.#describe(i),
     });
-    this.crumbs = h("nav", { class: "crumbs", "aria-label": "Zoom" });
-    this.search = h("input", {
-      type: "search",
-      placeholder: "Search frames   /",
-      "aria-label": "Search frames",
-      oninput: () => go({ q: this.search.value }, { replace: true }),
-    });
-    this.result = h("output", { class: "found" });
     this.legend = h(
       "ul",
       { class: "legend", "aria-label": "Colours" },
@@ -85,38 +78,25 @@ export class Compare {
         {
           key: "size",
           title: "Change",
-          note: "with its 95 % interval",
-          value: (row) => Math.abs(row.change),
+          note: "with its 95 % interval; what may be noise comes last",
+          value: (row) => (row.may_be_noise ? Math.abs(row.change) / this.largest : 1 + Math.abs(row.change)),
           cell: (row) => this.#change(row),
         },
       ],
     });
-    this.body = h(
-      "div",
-      { class: "explore" },
-      h(
+    this.panel = new GraphPanel({
+      label: "What changed",
+      graph: h("div", { class: "graph" }, this.flame.element),
+      legend: this.legend,
+      focus: () => this.flame.element.focus(),
+      side: h(
         "section",
-        { class: "panel flame-panel", "aria-label": "What changed" },
-        h(
-          "div",
-          { class: "panel-head" },
-          this.crumbs,
-          h("div", { class: "search" }, this.result, this.search),
-        ),
-        h("div", { class: "graph" }, this.flame.element),
-        this.legend,
+        { class: "panel table-panel", "aria-label": "Table of changes" },
+        this.summary,
+        this.table.element,
       ),
-      h(
-        "aside",
-        { class: "side", "aria-label": "Frames" },
-        h(
-          "section",
-          { class: "panel table-panel", "aria-label": "Table of changes" },
-          this.summary,
-          this.table.element,
-        ),
-      ),
-    );
+    });
+    this.body = this.panel.element;
     this.place = h("div");
     this.element = h(
       "div",
@@ -207,6 +187,7 @@ export class Compare {
     const data = await this.latest.ask(diffPath(now, "tree"), { again });
     if (this.data !== data) {
       Object.assign(this, { data, tree: new Tree(data) });
+      this.largest = Math.max(1, ...data.comparison.frames.map((row) => Math.abs(row.change)));
       this.byFrame = new Map(data.comparison.frames.map((row) => [row.frame, row]));
       this.noisy = new Set(data.comparison.frames.filter((row) => row.may_be_noise).map((row) => row.frame));
     }
@@ -229,34 +210,13 @@ export class Compare {
       } = this,
       found = tree.search(now.q),
       zoomed = tree.find(now.frame);
-    if (document.activeElement !== this.search) this.search.value = now.q;
-    this.result.textContent = found
-      ? found.nodes.length
-        ? `${plural(found.nodes.length, "frame")} · ${percent(found.share)}`
-        : "no frame matches"
-      : "";
+    this.panel.showFound(now.q, found);
     this.flame.element.setAttribute(
       "aria-label",
       `What changed: ${plural(tree.count - 1, "frame")}. Arrow keys move, Enter zooms, Escape resets`,
     );
     this.flame.show(tree, zoomed, found);
-    const trail = tree.trail(zoomed);
-    this.crumbs.replaceChildren(
-      h(
-        "ol",
-        {},
-        h("li", {}, h("a", { href: linkTo({ frame: [] }) }, "all")),
-        trail.map((name, index) =>
-          h(
-            "li",
-            {},
-            index === trail.length - 1
-              ? h("span", { "aria-current": "true" }, name)
-              : h("a", { href: linkTo({ frame: trail.slice(0, index + 1) }) }, name),
-          ),
-        ),
-      ),
-    );
+    this.panel.showTrail(trailTo(tree.trail(zoomed)));
     const clear = comparison.frames.filter((row) => !row.may_be_noise).length,
       unit = now.per === "session" ? "session" : "run";
     this.summary.textContent = `${noun(comparison.measure)} per ${unit}: ${plural(comparison.base_units, unit)} against ${comparison.target_units.toLocaleString("en-US")}${comparison.pairs === null ? "" : `, ${comparison.pairs} values paired`}. ${plural(clear, "frame")} differ beyond noise.`;
@@ -289,7 +249,6 @@ export class Compare {
 
   #change(row) {
     const { unit } = this.data.comparison,
-      sign = row.change > 0 ? "+" : "",
       round = (value) => figure(Math.round(value), unit);
     const interval =
       row.low === null ? "too few units to tell" : `95 %: ${round(row.low)} to ${round(row.high)}`;
@@ -298,9 +257,9 @@ export class Compare {
         "span",
         {
           class: `change ${row.may_be_noise ? "noise" : row.change > 0 ? "grew" : "shrank"}`,
-          title: `${sign}${round(row.change)}\n${interval}`,
+          title: `${signed(round(row.change))}\n${interval}`,
         },
-        sign + brief(Math.round(row.change * 100) / 100, unit),
+        signed(brief(Math.round(row.change * 100) / 100, unit)),
       ),
       row.may_be_noise
         ? h("small", { class: "noise", title: interval }, "may be noise")
@@ -308,7 +267,7 @@ export class Compare {
             "small",
             { title: interval },
             row.base
-              ? `${sign}${Math.round((row.change / row.base) * 100).toLocaleString("en-US")} %`
+              ? signed(`${Math.round((row.change / row.base) * 100).toLocaleString("en-US")} %`)
               : "new",
           ),
     ];

@@ -47,8 +47,15 @@ export class Coverage {
           : h(
               "div",
               { class: "all-good" },
-              h("b", {}, "Nothing is missing."),
-              ` All ${plural(coverage.operations, "operation")} report what they should.`,
+              ...(coverage.calls_without_usage
+                ? [
+                    h("b", {}, "Nothing needs mending."),
+                    ` Of ${plural(coverage.operations, "operation")}, ${plural(coverage.calls_without_usage, "model call")} reported no tokens; calls that fail seldom do.`,
+                  ]
+                : [
+                    h("b", {}, "Nothing is missing."),
+                    ` All ${plural(coverage.operations, "operation")} report what they should.`,
+                  ]),
             ),
       ),
       h("h2", {}, "Instrumentations"),

@@ -2,10 +2,11 @@
 
 import { Latest, filterQuery, profilePath } from "./ask.js";
 import { Chosen } from "./chosen.js";
-import { announce, h } from "./dom.js";
+import { h } from "./dom.js";
 import { figures } from "./figures.js";
 import { Flame } from "./flame.js";
 import { brief, figure, noun, percent, plural } from "./format.js";
+import { GraphPanel, trailTo } from "./graph.js";
 import { viewOf } from "./question.js";
 import { go, linkTo, state } from "./state.js";
 import { SortedTable, swatch } from "./table.js";
@@ -16,6 +17,7 @@ export class Explore {
     this.options = options;
     this.profile = new Latest();
     this.sums = new Latest();
+    this.failures = new Latest();
     this.flame = new Flame({
       label: "Flame graph",
       choose: (i) => this.#zoom(i),
@@ -34,15 +36,6 @@ export class Explore {
       reset: () => this.#reset(),
     });
     this.figures = h("dl", { class: "figures", "aria-label": "Totals" });
-    this.crumbs = h("nav", { class: "crumbs", "aria-label": "Zoom" });
-    this.search = h("input", {
-      type: "search",
-      placeholder: "Search frames   /",
-      "aria-label": "Search frames",
-      oninput: () => this.#searchSoon(),
-      onkeydown: (event) => this.#searchKey(event),
-    });
-    this.result = h("output", { class: "found" });
     this.graph = h("div", { class: "graph" });
     this.legend = h("ul", { class: "legend", "aria-label": "Colours" });
     this.chosen = new Chosen({ close: () => this.#reset() });
@@ -89,28 +82,17 @@ export class Explore {
         },
       ],
     });
-    this.body = h(
-      "div",
-      { class: "explore" },
-      h(
-        "section",
-        { class: "panel flame-panel", "aria-label": "Flame graph" },
-        h(
-          "div",
-          { class: "panel-head" },
-          this.crumbs,
-          h("div", { class: "search" }, this.result, this.search),
-        ),
-        this.graph,
-        this.legend,
-      ),
-      h(
-        "aside",
-        { class: "side", "aria-label": "Frames" },
+    this.panel = new GraphPanel({
+      label: "Flame graph",
+      graph: this.graph,
+      legend: this.legend,
+      focus: () => this.flame.element.focus(),
+      side: [
         this.chosen.element,
         h("section", { class: "panel table-panel", "aria-label": "Table of frames" }, this.table.element),
-      ),
-    );
+      ],
+    });
+    this.body = this.panel.element;
     this.place = h("div", {}, this.body);
     this.element = h(
       "div",
@@ -126,6 +108,7 @@ export class Explore {
       query = filterQuery({ ...now, where: [...view.where, ...now.where] });
     const totals = this.sums.ask(`/api/v1/totals?${query}`, { again });
     totals.catch(() => this.figures.replaceChildren());
+    const failed = this.#failing(query, again);
     const data = await this.profile.ask(profilePath(now, "tree"), { again });
     if (this.data !== data) {
       this.data = data;
@@ -135,7 +118,15 @@ export class Explore {
     // Put back only when an empty state took its place: moving it would lose the focus.
     if (!this.body.isConnected) this.place.replaceChildren(this.body);
     this.#draw(state());
-    this.figures.replaceChildren(...figures(await totals, data.duration_ns));
+    this.figures.replaceChildren(...figures(await totals, data.duration_ns, await failed));
+  }
+
+  // Sums of the runs that failed; null where none did, or where outcomes are chosen already.
+  async #failing(query, again) {
+    if (query.getAll("where").some((item) => item.startsWith("outcome"))) return null;
+    const asked = new URLSearchParams(query);
+    asked.append("where", "outcome=failure");
+    return this.failures.ask(`/api/v1/totals?${asked}`, { again }).catch(() => null);
   }
 
   showEmpty(content) {
@@ -149,15 +140,13 @@ export class Explore {
     const { tree } = this,
       found = tree.search(now.q),
       isSandwich = now.sandwich && tree.names.includes(now.sandwich);
-    if (document.activeElement !== this.search) this.search.value = now.q;
-    this.result.textContent = found
-      ? found.nodes.length
-        ? `${plural(found.nodes.length, "frame")} · ${percent(found.share)}`
-        : "no frame matches"
-      : "";
+    this.panel.showFound(now.q, found);
     const zoomed = tree.find(now.frame);
     this.#showGraph(isSandwich ? now.sandwich : "", zoomed, found);
-    this.#showCrumbs(now, isSandwich, zoomed);
+    const all = [["all", { frame: [], sandwich: "" }]];
+    this.panel.showTrail(
+      isSandwich ? [...all, [`around ${now.sandwich}`]] : trailTo(tree.trail(zoomed), { sandwich: "" }),
+    );
     this.#showLegend();
     const wanted = now.q.trim().toLowerCase();
     this.rows ||= tree.rows();
@@ -198,34 +187,6 @@ export class Explore {
     this.callees.show(this.around.down);
   }
 
-  #showCrumbs(now, isSandwich, zoomed) {
-    const { tree } = this,
-      all = h(
-        "a",
-        { href: linkTo({ frame: [], sandwich: "" }), "aria-current": zoomed || isSandwich ? null : "true" },
-        "all",
-      );
-    const parts = isSandwich
-      ? [[`around ${now.sandwich}`, null]]
-      : tree.trail(zoomed).map((name, index, trail) => [name, trail.slice(0, index + 1)]);
-    this.crumbs.replaceChildren(
-      h(
-        "ol",
-        {},
-        h("li", {}, all),
-        parts.map(([name, frame], index) =>
-          h(
-            "li",
-            {},
-            index === parts.length - 1
-              ? h("span", { "aria-current": "true", title: name }, name)
-              : h("a", { href: linkTo({ frame }), title: name }, name),
-          ),
-        ),
-      ),
-    );
-  }
-
   #showLegend() {
     const present = new Set(this.tree.colours.slice(1).map((colour) => colour.split("-")[0]));
     const left = this.tree.left_out
@@ -262,21 +223,5 @@ export class Explore {
   }
   #reset() {
     go({ frame: [], sandwich: "" });
-  }
-
-  #searchSoon() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      go({ q: this.search.value }, { replace: true });
-      announce(this.result.textContent);
-    }, 150);
-  }
-
-  #searchKey(event) {
-    if (event.key === "Escape") {
-      this.search.value = "";
-      this.#searchSoon();
-    }
-    if (event.key === "Enter") this.flame.element.focus();
   }
 }

@@ -1,7 +1,7 @@
 // The flame graph on a canvas: draws what is wide enough to see, answers mouse and keyboard.
 
 import { announce, h } from "./dom.js";
-import { figure, noun, percent, plural } from "./format.js";
+import { figure, noun, percent, plural, readable, signed } from "./format.js";
 
 const LEAST = 0.6,
   PAD = 6;
@@ -334,15 +334,15 @@ export function facts(tree, i) {
       unit = tree.types[0].unit;
     rows.push(["base", `${percent(before)}  ·  ${figure(tree.totals[0][i], unit)}`]);
     rows.push(["target", `${percent(after)}  ·  ${figure(tree.totals[1][i], unit)}`]);
-    rows.push(["change", `${points < 0 ? "" : "+"}${(points * 100).toFixed(2)} points`]);
+    rows.push(["change", signed(`${(points * 100).toFixed(2)} points`)]);
   } else {
     const [type, ...others] = tree.types;
-    rows.push([noun(type.name), figure(tree.totals[0][i], type.unit)]);
+    rows.push([noun(type.name), readable(tree.totals[0][i], type.unit)]);
     rows.push(["in itself", figure(tree.selfs[i], type.unit)]);
     rows.push(["share of all", percent(tree.width[i])]);
     if (i && tree.parent[i] >= 0)
       rows.push(["share of parent", percent(tree.width[i] / (tree.width[tree.parent[i]] || 1))]);
-    others.forEach((item, k) => rows.push([noun(item.name), figure(tree.totals[k + 1][i], item.unit)]));
+    others.forEach((item, k) => rows.push([noun(item.name), readable(tree.totals[k + 1][i], item.unit)]));
   }
   return h(
     "dl",

@@ -36,6 +36,16 @@ export function figure(value, unit) {
   return BigInt(value).toLocaleString("en-US") + (unit === "bytes" ? " B" : "");
 }
 
+// The exact figure, and a long time in hours and minutes too.
+export function readable(value, unit) {
+  const exact = figure(value, unit),
+    seconds = Number(value) / 1e9;
+  return unit === "nanoseconds" && Math.abs(seconds) >= 60 ? `${duration(seconds)}  ·  ${exact}` : exact;
+}
+
+// A change: with a plus, or with a minus as wide as one.
+export const signed = (text) => (text.startsWith("-") ? text.replace("-", "−") : `+${text}`);
+
 // The figure in few letters: 4.56M, $12.35, 1 h 2 min.
 export function brief(value, unit) {
   if (value === null || value === undefined) return "–";

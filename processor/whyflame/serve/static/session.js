@@ -24,7 +24,7 @@ export class SessionView {
     this.lanes = [];
     this.place.replaceChildren(
       this.#head(now, session, behind),
-      ...session.runs.map((run) => this.#run(run, behind)),
+      ...session.runs.map((run) => this.#run(run, behind, session.runs.length === 1)),
     );
     for (const lanes of this.lanes) lanes.draw();
     const marked = this.place.querySelector(".step.behind");
@@ -107,7 +107,7 @@ export class SessionView {
     );
   }
 
-  #run(run, behind) {
+  #run(run, behind, isOnly) {
     const all = run.lanes.flatMap((lane) => lane.operations);
     const sums = sum(all),
       lanes = new Lanes(run, (op, lane) => this.#isBehind(behind, run, lane, op));
@@ -125,7 +125,7 @@ export class SessionView {
           "dl",
           { class: "inline-facts" },
           [
-            ["run", String(run.run)],
+            ...(isOnly ? [] : [["run", String(run.run)]]),
             ["began", starts.length ? `${moment(starts.reduce((a, b) => (a < b ? a : b)))} UTC` : "unknown"],
             ["tokens", figure(sums.tokens, "count")],
             ["cost", sums.cost === null ? "unknown" : money(sums.cost / 1e9)],
@@ -154,14 +154,17 @@ export class SessionView {
       most = Math.max(1, ...lane.operations.map((op) => op.tokens || 0));
     const rows = [];
     let path = [],
-      step = null;
+      step = null,
+      trace = null;
     for (const op of lane.operations) {
       const same = shared(path, op.path);
       for (let level = same; level < op.path.length; level++)
         rows.push(this.#interval(op.path, level, lane, op));
       path = op.path;
-      rows.push(this.#step(op, op.step !== step, most, this.#isBehind(behind, run, lane, op)));
+      const isFirst = { step: op.step !== step, trace: op.trace_id !== trace };
+      rows.push(this.#step(op, isFirst, most, this.#isBehind(behind, run, lane, op)));
       step = op.step;
+      trace = op.trace_id;
     }
     return h(
       "details",
@@ -181,6 +184,11 @@ export class SessionView {
           { class: "quiet-text" },
           ` ${figure(sums.tokens, "count")} tokens · ${plural(lane.operations.length, "operation")}${sums.errors ? ` · ${sums.errors} failed` : ""}${lane.parent ? ` · below ${lane.parent}, step ${lane.parent_step ?? "?"}` : ""}`,
         ),
+      ),
+      h(
+        "div",
+        { class: "step step-titles", "aria-hidden": "true", style: { "--level": "1" } },
+        ["step", "operation", "trace", "self time", "tokens"].map((title) => h("span", {}, title)),
       ),
       h("ol", { class: "steps" }, rows),
     );
@@ -221,7 +229,7 @@ export class SessionView {
         class: `step${isBehind ? " behind" : ""}${isBehind === false ? " aside" : ""}${failed ? " failed" : ""}`,
         style: { "--level": String(op.path.length) },
       },
-      h("span", { class: "step-number" }, isFirst && op.step !== null ? op.step : ""),
+      h("span", { class: "step-number" }, isFirst.step && op.step !== null ? op.step : ""),
       h(
         "span",
         { class: "step-name" },
@@ -234,7 +242,9 @@ export class SessionView {
         { class: "step-links" },
         links.length
           ? links
-          : h("code", { title: `trace ${op.trace_id}, span ${op.span_id}` }, op.trace_id.slice(0, 8)),
+          : isFirst.trace
+            ? h("code", { title: `trace ${op.trace_id}, span ${op.span_id}` }, op.trace_id.slice(0, 8))
+            : null,
       ),
       h("span", { class: "number" }, op.self_ns === null ? "" : duration(op.self_ns / 1e9)),
       h(
@@ -272,6 +282,6 @@ export function sum(operations) {
     tokens: add("tokens"),
     cost: add("cost_nanousd"),
     self: add("self_ns") || 0,
-    errors: operations.filter((op) => op.status === "error").length,
+    errors: add("errors") || 0,
   };
 }
