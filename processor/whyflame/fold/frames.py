@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whyflame.fold.names import Role
 from whyflame.model import TOKEN_PARTS
@@ -30,6 +31,8 @@ MAX_FRAME_BYTES = 4096
 UNKNOWN_FRAME = "unknown"
 """The only frame of a stack none of whose fields is known, so that its width is not lost."""
 
+_T = TypeVar("_T")
+
 _SHORT = MAX_FRAME_BYTES // 4  # characters that fit whatever they are
 _RESERVED = frozenset({"other", "total"})
 
@@ -54,10 +57,16 @@ class _Known:
     by_path: Mapping[int, Sequence[str]]
 
     def strings(self, ids: Collection[int]) -> Mapping[int, str]:
-        return {number: self.by_string[number] for number in ids if number in self.by_string}
+        return _only(self.by_string, ids)
 
     def paths(self, ids: Collection[int]) -> Mapping[int, Sequence[str]]:
-        return {number: self.by_path[number] for number in ids if number in self.by_path}
+        return _only(self.by_path, ids)
+
+
+def _only(known: Mapping[int, _T], ids: Collection[int]) -> Mapping[int, _T]:
+    if len(known) == len(ids) and all(map(known.__contains__, ids)):
+        return known  # the usual case: one column of its kind, and nothing missing
+    return {number: known[number] for number in ids if number in known}
 
 
 def read_once(
@@ -94,6 +103,7 @@ def clean_text(text: str) -> str:
     return cut_text(text.strip(), MAX_FRAME_BYTES)
 
 
+@lru_cache(maxsize=1 << 13)
 def clean_frame(text: str, field: str) -> str:
     """A frame that every reader can show.
 

@@ -65,7 +65,7 @@ def encode_message(profile: Profile, options: PprofOptions = _DEFAULT) -> bytes:
     comments = [_number(13, strings.index(comment)) for comment in profile.comments]
     labels = [_label_messages(strings, labels) for labels in profile.label_sets]
     frame_order = _first_use(profile)
-    names = [strings.index(profile.frames[number]) for number in frame_order]
+    names = strings.indices([profile.frames[number] for number in frame_order])
     ids = [0] * len(frame_order)
     for position, number in enumerate(frame_order, 1):
         ids[number] = position
@@ -90,6 +90,10 @@ class _Strings:
 
     def index(self, text: str) -> int:
         return self._index.setdefault(text, len(self._index))
+
+    def indices(self, texts: Iterable[str]) -> list[int]:
+        index = self._index
+        return [index.setdefault(text, len(index)) for text in texts]
 
     @property
     def texts(self) -> Iterable[str]:
@@ -174,12 +178,20 @@ def _samples(profile: Profile, ids: Sequence[int], labels: Sequence[bytes]) -> b
     locations = [
         b"".join(pieces[start:end]) for start, end in zip(bounds[1:], bounds, strict=False)
     ]
-    values = map(b"".join, zip(*map(_varints, profile.values), strict=True))
+    values = list(map(b"".join, zip(*map(_varints, profile.values), strict=True)))
     bodies = [
-        b"\x0a%b%b\x12%b%b%b" % (varint(len(ids)), ids, varint(len(packed)), packed, labels[row])
-        for ids, packed, row in zip(locations, values, profile.label_ids, strict=True)
+        b"\x0a%b%b\x12%b%b%b" % parts
+        for parts in zip(
+            _varints(map(len, locations)),
+            locations,
+            _varints(map(len, values)),
+            values,
+            map(labels.__getitem__, profile.label_ids),
+            strict=True,
+        )
     ]
-    return b"".join([b"\x12%b%b" % (varint(len(body)), body) for body in bodies])
+    sizes = _varints(map(len, bodies))
+    return b"".join([b"\x12%b%b" % parts for parts in zip(sizes, bodies, strict=True)])
 
 
 def _varints(values: Iterable[int]) -> list[bytes]:

@@ -7,6 +7,7 @@ Frames are numbered by their text's order, from 1; 0 says that a stack has ended
 from __future__ import annotations
 
 from array import array
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from whyflame.fold.profile import Labels, Profile
 
@@ -23,8 +24,10 @@ __all__ = ["Array", "Rows", "StackKeys", "to_array"]
 Array = NDArray[np.int64]
 
 _KEY_BITS = 62
+_LONG = 200_000
 _BLOCK = 1 << 14  # rows at a time: what is made of them stays in the cache
 _T = TypeVar("_T")
+_U = TypeVar("_U")
 
 
 def to_array(typecode: str, values: NDArray[Any]) -> array[int]:
@@ -103,7 +106,7 @@ class StackKeys:
 
     def order(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """Rows in order, and which of them differ from the one before."""
-        order = np.argsort(self.words[0])
+        order = _sort_order(self.words[0])
         key = self.words[0].take(order)
         for word in self.words[1:]:
             ranks = np.zeros(len(key), dtype=np.int64)
@@ -152,22 +155,33 @@ class StackKeys:
             like: Gives sample types and times.
         """
         order, differs = self.order()
-        columns = [column.take(order) for column in values]
-        if not differs.all():
-            first = np.flatnonzero(differs)
-            columns = [np.add.reduceat(column, first) for column in columns]
-            order = order.take(first)
+        first = None if differs.all() else np.flatnonzero(differs)
+        kept = order if first is None else order.take(first)
+        stacks, columns = _side_by_side(
+            len(kept),
+            lambda: self._stacks(kept),
+            lambda: [_added(column.take(order), first) for column in values],
+        )
         is_kept = np.logical_or.reduce([column != 0 for column in columns])
-        if not is_kept.all():
-            self.may_have_unused = True
-            kept = np.flatnonzero(is_kept)
-            columns, order = [column.take(kept) for column in columns], order.take(kept)
-        return self._packed(order, columns, like)
+        if is_kept.all():
+            return self._packed(kept, stacks, columns, like)
+        self.may_have_unused = True
+        rest = np.flatnonzero(is_kept)
+        rows = kept.take(rest)
+        return self._packed(
+            rows, self._stacks(rows), [column.take(rest) for column in columns], like
+        )
 
-    def _packed(self, order: NDArray[np.intp], columns: Sequence[Array], like: Profile) -> Profile:
+    def _packed(
+        self,
+        rows: NDArray[np.intp],
+        stacks: tuple[array[int], array[int]],
+        columns: Sequence[Array],
+        like: Profile,
+    ) -> Profile:
         """The profile of some rows in order, without frames and labels that none of them has."""
-        frame_ids, offsets = self._stacks(order)
-        label_ids = to_array("i", self._labels(order))
+        frame_ids, offsets = stacks
+        label_ids = to_array("i", self._labels(rows))
         frames, label_sets = tuple(self.frames), tuple(self.label_sets)
         if self.may_have_unused:
             frame_ids, frames = _compact(frame_ids, frames)
@@ -181,6 +195,34 @@ class StackKeys:
             label_sets=label_sets or ((),),
             label_ids=label_ids,
         )
+
+
+def _side_by_side(rows: int, left: Callable[[], _T], right: Callable[[], _U]) -> tuple[_T, _U]:
+    """What both give, at the same time where that is worth it: numpy lets go of Python's lock."""
+    if rows < _LONG:
+        return left(), right()
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(right)
+        return left(), other.result()
+
+
+def _sort_order(word: Array) -> NDArray[np.intp]:
+    """As `argsort`, in two halves where that is worth it; equal ones come in any order."""
+    if len(word) < _LONG:
+        return np.argsort(word)
+    middle = np.median(word[:: len(word) // 1000])
+    low, high = np.flatnonzero(word < middle), np.flatnonzero(word >= middle)
+    halves = _side_by_side(
+        len(word),
+        lambda: low.take(np.argsort(word.take(low))),
+        lambda: high.take(np.argsort(word.take(high))),
+    )
+    return np.concatenate(halves)
+
+
+def _added(column: Array, first: NDArray[np.intp] | None) -> Array:
+    """Rows of each group added; `first` are those that begin one."""
+    return column if first is None else np.add.reduceat(column, first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,10 @@ class DictionaryTables:
         return self._values(self._store.paths, "SELECT id, names FROM paths", ids)
 
     def _values(self, table: Dictionary, select: str, ids: Collection[int]) -> dict[int, Any]:
-        if table.is_loaded or not ids:
-            return {number: table.value(number) for number in ids}
+        if not ids:
+            return {}
+        if table.is_loaded:
+            return table.values(ids)
         low, high = min(ids), max(ids)
         if high - low < _DENSE * len(ids) + _FEW:
             # Twice as fast as handing over a list; some more rows come along.

@@ -84,6 +84,11 @@ class Dictionary:
         """Value of an id; None stays None."""
         return None if identifier is None else self._values[identifier]
 
+    def values(self, identifiers: Iterable[int]) -> dict[int, Any]:
+        """Values by id, of many; those that were forgotten are left out."""
+        values = self._values
+        return {number: value for number in identifiers if (value := values[number]) is not None}
+
     def items(self) -> Iterable[tuple[int, Any]]:
         """All (id, value), in id order."""
         return enumerate(list(self._values))

@@ -110,11 +110,11 @@ class RunningQuery:
 
     def strings(self, ids: Iterable[int]) -> Mapping[int, str]:
         """Values of `strings` by id."""
-        return {number: self.store.strings.value(number) for number in ids}
+        return self.store.strings.values(ids)
 
     def paths(self, ids: Iterable[int]) -> Mapping[int, Sequence[str]]:
         """Names of `paths` by id, outermost first."""
-        return {number: self.store.paths.value(number) for number in ids}
+        return self.store.paths.values(ids)
 
 
 class RunningStore:
