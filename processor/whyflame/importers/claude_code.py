@@ -18,6 +18,7 @@ from whyflame.importers.history import Call, History, ToolCall, Turn
 from whyflame.importers.lines import (
     as_count,
     as_text,
+    is_one_of,
     last_part,
     read_lines,
     time_of,
@@ -179,7 +180,7 @@ class _Reader:
         self._blocks(chain, turn, call, message.get("content"), at)
         chain.newest, chain.seen_ns = call, max(chain.seen_ns, at)
         stop = message.get("stop_reason")
-        chain.answered = stop in _FINAL or failed
+        chain.answered = is_one_of(stop, _FINAL) or failed
         call.end_ns = max(at, call.end_ns)
         call.open = not (stop or failed)
         turn.end_ns = max(turn.end_ns, at)

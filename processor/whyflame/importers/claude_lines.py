@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import PermanentError
-from whyflame.importers.lines import as_count, first_line
+from whyflame.importers.lines import as_count, first_line, is_one_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ _NOT_ASKED = (
 
 def is_claude_code(entry: dict[str, Any]) -> bool:
     """Whether a line is one of such a file."""
-    return entry.get("type") in _TYPES and any(mark in entry for mark in _MARKS)
+    return is_one_of(entry.get("type"), _TYPES) and any(mark in entry for mark in _MARKS)
 
 
 def is_subagent_file(path: Path) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whyflame.importers.history import Call, History, ToolCall, Turn, Usage
-from whyflame.importers.lines import as_count, as_text, last_part, read_lines, time_of
+from whyflame.importers.lines import as_count, as_text, is_one_of, last_part, read_lines, time_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ _PARTS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_out
 
 def is_codex(entry: dict[str, Any]) -> bool:
     """Whether a line is one of such a file."""
-    return entry.get("type") in _TYPES and isinstance(entry.get("payload"), dict)
+    return is_one_of(entry.get("type"), _TYPES) and isinstance(entry.get("payload"), dict)
 
 
 def read_codex(path: Path) -> History:
@@ -172,7 +172,7 @@ class _Reader:
             tool.failed = output.get("success") is False
             output = output.get("content", output)
         tool.result, tool.open = as_text(output), False
-        tool.failed = tool.failed or payload.get("status") in _FAILED
+        tool.failed = tool.failed or is_one_of(payload.get("status"), _FAILED)
         tool.end_ns = max(at, tool.start_ns)
         turn = self._turn(at)
         turn.end_ns = max(turn.end_ns, at)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import PermanentError
 from whyflame.importers.history import Call, History, ToolCall, Turn, Usage
-from whyflame.importers.lines import as_count, as_text, open_file, time_of
+from whyflame.importers.lines import as_count, as_text, is_one_of, open_file, time_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +77,7 @@ def _tool(turn: Turn, call: Call, raw: dict[str, Any], at: int) -> int:
     tool = ToolCall(identifier, str(raw.get("name")), at, end, open=False)
     tool.arguments = as_text(raw.get("args"))
     tool.result = as_text(raw.get("resultDisplay")) or as_text(raw.get("result")) or None
-    tool.failed = raw.get("status") in _FAILED
+    tool.failed = is_one_of(raw.get("status"), _FAILED)
     call.asked.append(identifier)
     turn.tools.append(tool)
     return end

@@ -140,7 +140,9 @@ def _trace_id(history: History, turn: Turn) -> bytes:
 
 
 def _id(size: int, history: History, *parts: str) -> bytes:
-    return stable_id(size, history.producer.encode(), *(part.encode() for part in parts))
+    return stable_id(
+        size, history.producer.encode(), *(part.encode("utf-8", "replace") for part in parts)
+    )
 
 
 def _spans_of(history: History, turn: Turn) -> Iterable[NewSpan]:

@@ -20,6 +20,7 @@ __all__ = [
     "as_count",
     "as_text",
     "first_line",
+    "is_one_of",
     "last_part",
     "open_file",
     "read_lines",
@@ -30,6 +31,10 @@ _LOG = logging.getLogger(__name__)
 MOST_BYTES = 256 << 20
 _NS = 1_000_000_000
 _MOST_MS = 10**14
+_MOST_COUNT = 10**12
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EARLIEST_NS = 946_684_800 * _NS  # 2000-01-01
+_LATEST_NS = 4_102_444_800 * _NS  # 2100-01-01
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -88,16 +93,23 @@ def time_of(value: Any) -> int:
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
         # In integers: a float of this size has no microseconds left.
-        whole = int(moment.replace(microsecond=0).timestamp())
-        return whole * _NS + moment.microsecond * 1000
+        since = moment - _EPOCH
+        return _possible((since.days * 86_400 + since.seconds) * _NS + since.microseconds * 1000)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < _MOST_MS:
         return 0
-    return int(value * (_NS // 1000 if value > 10**11 else _NS))
+    return _possible(int(value * (_NS // 1000 if value > 10**11 else _NS)))
+
+
+def _possible(time_ns: int) -> int:
+    """The time; 0 for one that no agent can have worked at."""
+    return time_ns if _EARLIEST_NS <= time_ns <= _LATEST_NS else 0
 
 
 def as_count(value: Any) -> int | None:
-    """A token count; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """A count; None for anything else, and for what nobody can have counted."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _MOST_COUNT else None
 
 
 def as_text(value: Any) -> str:
@@ -116,6 +128,11 @@ def _part_text(part: Any) -> str:
         return part
     text = part.get("text") if isinstance(part, dict) else None
     return text if isinstance(text, str) else ""
+
+
+def is_one_of(value: Any, texts: frozenset[str]) -> bool:
+    """Whether a value, of whatever type, is one of these texts."""
+    return isinstance(value, str) and value in texts
 
 
 def last_part(folder: Any) -> str | None:

@@ -69,6 +69,8 @@ _OWN = frozenset({"kind", "type", "status", "service", *_STARTS, *_LENGTHS, *_PA
 }
 _FAILED = frozenset({"error", "failed", "failure"})
 _GAP_NS = 1_000_000
+_MOST_VALUE = 10**18
+_LONGEST_NS = 30 * 86_400 * 10**9
 
 
 def is_operation(entry: dict[str, Any]) -> bool:
@@ -143,8 +145,8 @@ def _read(path: Path, number: int, entry: Any) -> _Line:
     given = entry.get("fields", {})
     if not isinstance(given, dict):
         raise PermanentError(f"{path}: line {number}: `fields` is not an object")
-    value = as_count(entry.get("value", 1))
-    if value is None:
+    value = entry.get("value", 1)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST_VALUE:
         raise PermanentError(f"{path}: line {number}: `value` is no whole number from 0 on")
     rest = {key: found for key, found in entry.items() if key not in ("value", "fields")}
     return _Line(number, rest | given, value)
@@ -160,7 +162,10 @@ def _session(path: Path, line: _Line) -> str:
 def _length(path: Path, line: _Line, counts: str | None) -> int:
     """How long the operation lasted, in nanoseconds."""
     if counts in _TIMES:
-        return line.value * _TIMES[counts]
+        length = line.value * _TIMES[counts]
+        if length > _LONGEST_NS:
+            raise PermanentError(f"{path}: line {line.number}: longer than 30 days")
+        return length
     if counts is None and line.value != 1:
         raise PermanentError(
             f"{path}: line {line.number}: value {line.value}: say what values count with "
@@ -168,8 +173,10 @@ def _length(path: Path, line: _Line, counts: str | None) -> int:
         )
     for name, unit in _LENGTHS.items():
         found = line.fields.get(name)
-        if isinstance(found, (int, float)) and not isinstance(found, bool) and found >= 0:
-            return round(found * unit)
+        if isinstance(found, (int, float)) and not isinstance(found, bool):
+            length = found * unit
+            if 0 <= length <= _LONGEST_NS:
+                return round(length)
     return 0
 
 
@@ -192,10 +199,15 @@ def _span(path: Path, line: _Line, session: str, ordinal: int, counts: str | Non
             attributes[name] = _attribute(found)
     # Where the same file was cut or extended, a line keeps its place in the session and its text.
     text = json.dumps(fields, sort_keys=True, ensure_ascii=False)
-    identity = (session.encode(), str(ordinal).encode(), str(line.value).encode(), text.encode())
+    identity = (
+        session.encode("utf-8", "replace"),
+        str(ordinal).encode(),
+        str(line.value).encode(),
+        text.encode("utf-8", "replace"),
+    )
     named = attributes["gen_ai.tool.name"] or attributes["gen_ai.request.model"] or kind
     return NewSpan(
-        stable_id(16, b"operations", session.encode()),
+        stable_id(16, b"operations", session.encode("utf-8", "replace")),
         stable_id(8, b"operations", *identity),
         b"",
         str(named),

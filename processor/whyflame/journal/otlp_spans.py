@@ -17,6 +17,7 @@ Value = str | int | float | bool | None
 """Of an attribute; None leaves the attribute out."""
 
 _ERROR = 2
+_BEYOND = 1 << 63
 
 
 @dataclass(slots=True)
@@ -59,7 +60,7 @@ def spans_request(resource: Mapping[str, Value], scope: str, spans: Iterable[New
             trace_id=span.trace_id,
             span_id=span.span_id,
             parent_span_id=span.parent_id,
-            name=span.name,
+            name=_clean(span.name),
             kind=3 if span.is_client else 1,
             start_time_unix_nano=span.start_ns,
             end_time_unix_nano=span.end_ns,
@@ -70,6 +71,11 @@ def spans_request(resource: Mapping[str, Value], scope: str, spans: Iterable[New
     return bytes(request.SerializeToString(deterministic=True))
 
 
+def _clean(text: str) -> str:
+    """Text that can be encoded: JSON may hold halves of characters."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _set(into: Any, attributes: Mapping[str, Value]) -> None:
     for key, value in attributes.items():
         if value is None:
@@ -78,9 +84,11 @@ def _set(into: Any, attributes: Mapping[str, Value]) -> None:
         match value:
             case bool():
                 slot.bool_value = value
-            case int():
+            case int() if -_BEYOND <= value < _BEYOND:
                 slot.int_value = value
+            case int():
+                slot.string_value = str(value)
             case float():
                 slot.double_value = value
             case _:
-                slot.string_value = value
+                slot.string_value = _clean(value)
