@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from tests.unit.segment.made import LANES, call, coding_lane, long_lane, step
@@ -13,6 +15,7 @@ from tests.unit.segment.made import LANES, call, coding_lane, long_lane, step
 from whyflame.config import SegmentConfig
 from whyflame.errors import ConfigError
 from whyflame.segment import Lane, Segmenter, load_segmenter, validate
+from whyflame.segment.auto.topics import _depths, _peaks
 from whyflame.segment.names import load_tables
 from whyflame.segment.registry import BUILT_IN
 
@@ -76,6 +79,23 @@ def test_a_lane_of_fifty_thousand_steps(segmenter: Segmenter) -> None:
     """Length is no limit."""
     lane = long_lane(50_000)
     validate(lane, segmenter.segment(lane), VERBS)
+
+
+def test_peaks_are_those_of_a_walk_uphill() -> None:
+    """Depths in one pass are what walking from every place finds, level ground included."""
+    chance = random.Random(7)
+    for size in range(2, 120):
+        values = [chance.choice([chance.random(), 0.25, 0.5]) for _ in range(size)]
+        for place, peak in enumerate(_peaks(values)):
+            here = place
+            while here > 0 and values[here - 1] >= values[here]:
+                here -= 1
+            assert peak == values[here]
+
+
+def test_steps_that_are_all_alike_take_no_longer() -> None:
+    """A walk from every place would go over all of them: hours, where one pass takes no second."""
+    assert _depths(np.full(200_000, 0.5, np.float32)).max() == 0.0
 
 
 def test_empty_lane_has_no_marks(segmenter: Segmenter) -> None:

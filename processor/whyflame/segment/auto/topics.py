@@ -71,19 +71,22 @@ def _similarity(text: NDArray[np.uint64], arguments: NDArray[np.uint64]) -> NDAr
 def _depths(similarity: NDArray[np.float32]) -> NDArray[np.float32]:
     """How far each local minimum lies below the peaks around it; 0 elsewhere."""
     depth = np.zeros_like(similarity)
-    for step in range(1, len(similarity) - 1):
-        here = similarity[step]
-        if here > similarity[step - 1] or here > similarity[step + 1]:
-            continue
-        depth[step] = _climb(similarity, step, -1) + _climb(similarity, step, 1) - 2 * here
+    values = similarity.tolist()
+    before, after = _peaks(values), _peaks(values[::-1])[::-1]
+    for step in range(1, len(values) - 1):
+        here = values[step]
+        if here <= values[step - 1] and here <= values[step + 1]:
+            depth[step] = before[step] + after[step] - 2 * similarity[step]
     return depth
 
 
-def _climb(similarity: NDArray[np.float32], step: int, direction: int) -> float:
-    """The peak reached by walking uphill."""
-    peak = float(similarity[step])
-    position = step + direction
-    while 0 <= position < len(similarity) and similarity[position] >= peak:
-        peak = float(similarity[position])
-        position += direction
-    return peak
+def _peaks(values: list[float]) -> list[float]:
+    """For each place the peak reached by walking back uphill; level ground is walked too.
+
+    Each from the one before: a walk from every place would take for ever where steps are alike.
+    """
+    peaks: list[float] = []
+    for place, value in enumerate(values):
+        is_uphill = place > 0 and values[place - 1] >= value
+        peaks.append(peaks[-1] if is_uphill else value)
+    return peaks
