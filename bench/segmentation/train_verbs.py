@@ -24,7 +24,8 @@ from whyflame.segment.names import load_tables
 
 STRENGTH = 0.06
 TODO_WEIGHT = 2.0
-MIN_EXAMPLES = 10
+SMALLEST = 0.05
+MIN_EXAMPLES = 8
 OUT = Path("processor/whyflame/segment/auto/verbs.json")
 
 
@@ -91,11 +92,12 @@ def main() -> None:
     examples = [example for example in examples if counts[example.verb] >= MIN_EXAMPLES]
     parts = []
     for blank in (False, True):
-        table = read_steps([row.blank if blank else row.lane for row in rows])
+        lanes = [row.blank if blank else row.lane for row in rows]
+        table = read_steps(lanes)
         offset = table.starts[[example.row for example in examples]]
         starts = offset + [example.start for example in examples]
         ends = offset + [example.end for example in examples]
-        parts.append(expand(describe_intervals(table, starts, ends)))
+        parts.append(expand(describe_intervals(table, lanes, starts, ends)))
     verbs = np.array([example.verb for example in examples])
     folds = np.array([rows[example.row].fold for example in examples])
     todo = np.array([example.todo for example in examples])
@@ -121,7 +123,7 @@ def main() -> None:
     coefficients = np.round(model.coef_.T, 2)
     kept = [
         [int(r), int(c), float(coefficients[r, c])]
-        for r, c in zip(*np.nonzero(np.abs(coefficients) >= 0.04), strict=True)
+        for r, c in zip(*np.nonzero(np.abs(coefficients) >= SMALLEST), strict=True)
     ]
     text = json.dumps(
         {

@@ -22,9 +22,10 @@ from whyflame.content.words import (
     bag_of,
     clause_words,
     known_words,
-    lead_at,
     lead_of,
     plain_words,
+    plea_at,
+    verb_sentence_at,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ _FIELD, _ITEM = "\x1f", " "
 _COMMAND_KEY = re.compile(r'"(?:command|cmd|script|code)"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)')
 _OPERATION = re.compile(r'^\s*\{\s*"(?:command|action)"\s*:\s*"([a-z_]+)"')
 _PATH = re.compile(r"[\w.~-]*/[\w./~-]+|\b\w[\w-]*\.[a-z]\w{0,5}\b")
+_JSON_KEY = re.compile(r'"\w{1,40}"\s*:')
+_JSON_SIGNS = str.maketrans(dict.fromkeys('{}[]",', " "))
 _VALUES = re.compile(r':\s*"?([#\w][\w.@-]{2,})')
 _STEM = re.compile(r"[a-zA-Z][a-zA-Z_-]+")
 _EDITOR = {"view": "inspect", "create": "create", "str_replace": "edit", "insert": "edit"}
@@ -210,7 +213,9 @@ def _read_text(text: str) -> _Read:
 
 @lru_cache(maxsize=_TEXTS)
 def _read_prompt(text: str) -> _Read:
-    """Like `_read_text` for a prompt."""
+    """Like `_read_text` for a prompt; of a decorated function's inputs only the values."""
+    if text[0] in "{[":
+        text = _JSON_KEY.sub(" ", text).translate(_JSON_SIGNS)
     tokens = text.split()
     bag = bag_of(tokens)
     asked = _prompt_words(tokens) if text.isascii() else clause_words(text, tokens, _ASKED)
@@ -223,9 +228,10 @@ def _cues_of(text: str) -> int:
 
 
 def _prompt_words(tokens: list[str]) -> list[str]:
-    words = known_words(tokens[:64], _ASKED + _BEFORE_VERB)
-    lead = lead_at(words)
-    return words[min(lead, _BEFORE_VERB) :][:_ASKED]
+    """Words of what is asked for first, what stands before it behind."""
+    tokens = tokens[:64]
+    begin = plea_at(tokens) or verb_sentence_at(tokens, _BEFORE_VERB)
+    return known_words([*tokens[begin:], ".", *tokens[:begin]], _ASKED)
 
 
 @lru_cache(maxsize=_TEXTS)

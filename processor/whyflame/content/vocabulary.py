@@ -14,6 +14,7 @@ __all__ = [
     "GIVEN_NAMES",
     "LEADS",
     "LEAD_WORDS",
+    "PRODUCTS",
     "STOP_WORDS",
 ]
 
@@ -139,3 +140,13 @@ GIVEN_NAMES = frozenset(
     zoe""".split()
 )
 """Common given names: never part of a name of an interval."""
+
+PRODUCTS = frozenset(
+    """android ansible apache aws azure bash celery chrome debian django docker elasticsearch excel
+    express fastapi firefox flask git github gitlab gmail go grafana helm ios java javascript
+    jenkins jira jupyter kafka keras kotlin kubernetes linux mac maven mongodb mysql nginx node
+    numpy openai oracle outlook pandas php postgres postgresql prometheus pydantic pytest python
+    pytorch rails react redis ruby rust salesforce scala slack spark sqlite stripe swift teams
+    tensorflow terraform typescript ubuntu vue windows wordpress zendesk""".split()
+)
+"""Well-known products: a capital does not make them a person."""

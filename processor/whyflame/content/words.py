@@ -16,13 +16,23 @@ from whyflame.content.vocabulary import (
     CUES,
     GIVEN_NAMES,
     LEAD_WORDS,
+    PRODUCTS,
     STOP_WORDS,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["BAG_BITS", "bag_of", "clause_words", "known_words", "lead_at", "lead_of", "plain_words"]
+__all__ = [
+    "BAG_BITS",
+    "bag_of",
+    "clause_words",
+    "known_words",
+    "lead_of",
+    "plain_words",
+    "plea_at",
+    "verb_sentence_at",
+]
 
 BAG_BITS = 256
 _WORD = re.compile(r"[a-z]{3,}")
@@ -30,6 +40,8 @@ _WORD_LIMIT = 20
 _MEMO_LIMIT = 30_000
 _NUMBERED_LIMIT = 10_000
 _MEMO_CHARS = 40
+_QUOTED = re.compile(r"([\"'`]).+\1[.,:;!?)]*$")  # somebody's data: a value, a name, a password
+_IDENTIFIER = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]+){2,}$")  # DirFileSystem
 _DIGIT = re.compile(r"[0-9]")
 _EDGES = ".,:;!?()[]{}<>\"'`*#-—…“”’。，：；！？（）「」"  # noqa: RUF001
 _CUE_BITS: dict[str, int] = {}
@@ -43,6 +55,11 @@ for _position, _words in enumerate(LEAD_WORDS.values()):
 _HONORIFICS = frozenset(["mr", "mrs", "ms", "dr", "prof", "herr", "herrn", "frau", "named", "dear"])
 _INTRODUCES = frozenset(["i'm", "i’m"])
 _INTRODUCTIONS = frozenset([("name", "is"), ("i", "am"), ("ich", "bin"), ("bin", "ich")])
+# A capital word behind one of these is somebody's name, unless it is a product's.
+_BEFORE_PEOPLE = frozenset(
+    """for customer client user patient passenger guest employee colleague member kunde kunden kundin
+    nutzer""".split()
+)
 
 
 class _Bits(dict[str, int]):
@@ -101,17 +118,48 @@ def lead_of(words: list[str]) -> int:
     return 0
 
 
-def lead_at(words: list[str]) -> int:
-    """Position of the first verb, 0 when there is none."""
-    return next((at for at, word in enumerate(words) if word in _LEADS), 0)
-
-
 _OPENERS = {
     spelled: skip
     for word, skip in CLAUSE_OPENERS.items()
     for spelled in (word, word.capitalize(), word.upper())
 }
 _OPENING = _OPENERS.keys()
+_PLEAS = frozenset(["please", "bitte"])
+_MODALS = frozenset(["can", "could", "would", "will"])
+_PLEA_WITHIN = 40
+_ENDS = ".:!?"
+
+
+def plea_at(tokens: list[str]) -> int:
+    """Where the words after "please" or "can you" begin, or the sentence that ends so; else 0."""
+    before, sentence = "", 0
+    for position, token in enumerate(tokens[:_PLEA_WITHIN]):
+        word = token.lower().strip(_EDGES)
+        ends = token[-1] in _ENDS or position + 1 == len(tokens)
+        if word in _PLEAS or (word == "you" and before in _MODALS):
+            return sentence if ends else position + 1
+        before, sentence = word, position + 1 if ends else sentence
+    return 0
+
+
+def verb_sentence_at(tokens: list[str], limit: int) -> int:
+    """Begin of the first sentence with a lead verb among the first telling words, else 0.
+
+    Args:
+        tokens: Of a prompt.
+        limit: How many telling words may stand before the verb.
+    """
+    sentence = telling = 0
+    for position, token in enumerate(tokens):
+        word = token.lower().strip(_EDGES)
+        if word in _LEADS:
+            return sentence
+        telling += word not in STOP_WORDS
+        if telling > limit:
+            break
+        if token[-1] in _ENDS:
+            sentence = position + 1
+    return 0
 
 
 def clause_words(text: str, tokens: list[str], limit: int) -> list[str]:
@@ -139,6 +187,8 @@ _Look = tuple[str, bool, bool, bool, bool, bool]
 def _look_at(token: str) -> _Look | None:
     ends = token[-1:] in ".:!?"
     word = token.strip(_EDGES)
+    if _QUOTED.match(token) or _IDENTIFIER.match(word):
+        return None
     if not word.isalpha() or len(word) > _WORD_LIMIT:
         word = word.replace("-", "").replace("'s", "")
         if not word.isalpha() or len(word) > _WORD_LIMIT or "-" not in token:
@@ -181,8 +231,7 @@ def known_words(tokens: list[str], limit: int) -> list[str]:
         kept.update(dict.fromkeys(map(_SIMPLE.get, tokens[few:], repeat(""))))
     if None in kept:
         return plain_words(tokens, limit)
-    kept.pop("", None)
-    return list(kept)[:limit]
+    return [word for word in kept if word][:limit]
 
 
 def plain_words(tokens: list[str], limit: int) -> list[str]:
@@ -204,7 +253,7 @@ def plain_words(tokens: list[str], limit: int) -> list[str]:
             begins, person = ends, named
             capital_before, lower_before = False, ""
             continue
-        capital = capital and not begins
+        capital = capital and not begins and not (person and lower in PRODUCTS)
         if named:
             person, capital = True, False
         elif capital and (person or capital_before):
@@ -212,7 +261,7 @@ def plain_words(tokens: list[str], limit: int) -> list[str]:
             if capital_before and kept and kept[-1] == lower_before:
                 kept.pop()  # two capital words in a row: a name of two parts
         else:
-            person = (lower_before, lower) in _INTRODUCTIONS
+            person = lower in _BEFORE_PEOPLE or (lower_before, lower) in _INTRODUCTIONS
             if keeps and lower not in kept:
                 kept.append(lower)
                 if len(kept) == limit:

@@ -211,7 +211,7 @@ class RecurrenceSegmenter:
         if model is not None:
             pairs = pairwise(actions)
             cuts = [at for at, pair in enumerate(pairs, 1) if model.is_boundary(*pair)]
-        verbs = choose_verbs(read_steps([lane]), [[cuts]])[0]
+        verbs = choose_verbs(read_steps([lane]), [lane], [[cuts]])[0]
         topics = self.namer.topics(lane)
 
         def candidates(start: int, end: int) -> list[str]:

@@ -114,3 +114,59 @@ def test_validation_fails_closed(marks: list[Mark], reason: str) -> None:
         validate(lane, marks, load_tables().is_verb)
     with pytest.raises(InvalidMarks, match="without steps"):
         validate(Lane(), [Mark(0, ("fix a",))], load_tables().is_verb)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "root"),
+    [
+        ("The login test fails. Please fix the failing login test.", "fix login test"),
+        ("The sign-in test fails since today. Fix the login test please.", "fix login test"),
+        ("CI is red: a login test fails. Can you fix it?", "fix login test"),
+        (
+            "Users are logged out. Diagnose the authentication failure.",
+            "diagnose authentication error",
+        ),
+        ("See the bursts in production, diagnose authentication", "diagnose authentication burst"),
+        ("Summarise the newest papers on storage", "summarize paper storage"),
+        ("Reproduce the flaky test of the queue", "reproduce flaky test"),
+        ('{"args": ["Summarise papers about storage"], "kwargs": {}}', "summarize paper storage"),
+        ("Restore account access for Dima: the code is never accepted", "restore account access"),
+        ("Customer Elif asks to refund order A-1", "refund order customer"),
+        ("Please update the requirements, then restart", "update dependency"),
+    ],
+)
+def test_roots_read_as_people_would_write_them(prompt: str, root: str) -> None:
+    """What was asked for, without wrappers, adverbs, names of people."""
+    assert NAMER.root(Lane(request=features(prompt=prompt))) == root
+
+
+@pytest.mark.parametrize(
+    ("said", "verb", "name"),
+    [
+        ("Let me diagnose the authentication failure", "inspect", "diagnose authentication"),
+        ("Now I translate the next section", "create", "translate section"),
+        ("The order was placed twice", "inspect", "inspect order"),
+        ("Let me debug the parser", "inspect", "inspect parser"),
+        ('Let me try "swordfish" as the password', "test", "test password"),
+    ],
+)
+def test_said_verbs_that_mean_one_thing(said: str, verb: str, name: str) -> None:
+    """Verbs that the model hardly knows are believed; nouns, loose verbs and quotes are not."""
+    assert name_of(said, verb=verb) == name
+
+
+@pytest.mark.parametrize(
+    ("word", "verb"),
+    [("running", "run"), ("verified", "test"), ("summarise", "summarize"), ("analyses", "inspect"),
+     ("editing", "update"), ("maze", None)],
+)  # fmt: skip
+def test_forms_of_verbs(word: str, verb: str | None) -> None:
+    """Inflected and British forms are the verb of the table."""
+    assert load_tables().verb_of(word) == verb
+
+
+def test_the_model_names_what_a_request_without_verb_is_about() -> None:
+    """A sub-agent that is asked with a noun."""
+    assert NAMER.root(Lane(request=features(prompt="the session cookie")), "inspect") == (
+        "inspect session cookie"
+    )

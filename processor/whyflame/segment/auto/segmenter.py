@@ -84,7 +84,7 @@ class AutoSegmenter:
             self._levels(lane, table, tasks[number], stages[number], number)
             for number, lane in enumerate(lanes)
         ]
-        verbs = choose_verbs(table, all_levels)
+        verbs = choose_verbs(table, lanes, all_levels)
         return [
             self._name(lane, levels, verbs[number], table, number)
             for number, (lane, levels) in enumerate(zip(lanes, all_levels, strict=True))
@@ -132,7 +132,9 @@ class AutoSegmenter:
             )
             return self.namer.candidates(verb, objects)
 
-        named = nest(self.namer.root(lane), len(lane.steps), levels, candidates)
+        named = nest(
+            self.namer.root(lane, verbs[0, len(lane.steps)]), len(lane.steps), levels, candidates
+        )
         return [Mark(step, path) for step, path in named]
 
 

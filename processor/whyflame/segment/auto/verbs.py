@@ -1,14 +1,15 @@
 """The verb of an interval, from what its steps do: a shipped multinomial model, vectorised.
 
-Only arrays are read (activities, lead verbs, cue bits, place in the lane), so that verbs of all
-intervals of a batch cost a few sweeps, and so that content-free lanes get verbs too.
+Arrays are read (activities, lead verbs, cue bits, argument bags, place in the lane) and the verbs
+said in an interval's first step, so that verbs of all intervals of a batch cost a few sweeps, and so
+that content-free lanes get verbs too.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyflame.content.activity import ACTIVITIES
+from whyflame.content.features import RECORD_BYTES
 from whyflame.content.vocabulary import CUES, LEADS
+from whyflame.content.words import BAG_BITS
+from whyflame.segment.names import load_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyflame.segment.auto.table import StepTable
+    from whyflame.segment.lane import Lane
 
     Rows = NDArray[np.int64]
 
@@ -31,6 +36,16 @@ __all__ = ["VerbModel", "choose_verbs", "describe_intervals", "load_verbs"]
 
 _KINDS, _LEADS = len(ACTIVITIES), len(LEADS)
 _LONG = 12
+_MEMO_LIMIT = 65_536
+# Verbs that may be said; the position is the code, so this list is part of the model's format.
+_SAID_VERBS = (
+    "", "plan", "diagnose", "inspect", "find", "create", "build", "update", "migrate", "remove",
+    "optimize", "fix", "restore", "reproduce", "test", "compare", "install", "configure", "run",
+    "train", "compute", "convert", "translate", "deploy", "report", "summarize", "wait", "delegate",
+    "triage", "book", "cancel", "return", "refund", "pay", "send", "repeat", "handle",
+)  # fmt: skip
+_SAID_CODES = {verb: code for code, verb in enumerate(_SAID_VERBS)}
+_SAID = len(_SAID_VERBS)
 _ROWS = 64  # products so small that BLAS starts no threads, which would go on spinning
 
 
@@ -41,11 +56,13 @@ class Intervals:
     numbers: NDArray[np.float32]
     codes: Rows
 
-    WIDTH = 8 + 2 * _KINDS + 2 * _LEADS + 2 * len(CUES)
-    SIZES = (_KINDS,) * 6 + (_LEADS, _LEADS + 1, _KINDS * _LEADS)
+    WIDTH = 8 + 2 * _KINDS + 2 * _LEADS + 2 * len(CUES) + BAG_BITS
+    SIZES = (_KINDS,) * 6 + (_LEADS, _LEADS + 1, _KINDS * _LEADS) + (_SAID,) * 2
 
 
-def describe_intervals(table: StepTable, starts: Rows, ends: Rows) -> Intervals:
+def describe_intervals(
+    table: StepTable, lanes: Sequence[Lane], starts: Rows, ends: Rows
+) -> Intervals:
     """Features of the intervals [start, end) of table rows."""
     kind, lead = table.activity.astype(np.int64), table.model["lead"].astype(np.int64)
     size = (ends - starts).astype(np.float32)[:, None]
@@ -76,10 +93,14 @@ def describe_intervals(table: StepTable, starts: Rows, ends: Rows) -> Intervals:
         lead[starts],
         np.where(begins, lead[starts] + 1, 0),
         kind[starts] * _LEADS + lead[starts],
+        *_said_verbs(table, lanes, starts),
     ]
     offsets = np.cumsum([0, *Intervals.SIZES[:-1]])
     early = _share(cues, starts, np.minimum(starts + 3, ends)) > 0
-    blocks = [np.column_stack(numbers), kinds, kinds > 0, leads, leads > 0, cues[starts], early]
+    bags = 0.5 * _bag_bits(table.arguments[starts])
+    blocks = [
+        np.column_stack(numbers), kinds, kinds > 0, leads, leads > 0, cues[starts], early, bags,
+    ]  # fmt: skip
     return Intervals(
         np.concatenate(blocks, axis=1, dtype=np.float32), np.column_stack(codes) + offsets
     )
@@ -97,6 +118,32 @@ def _bits(values: NDArray[np.uint32]) -> NDArray[np.float32]:
     return np.unpackbits(columns, axis=1, bitorder="little")[:, : len(CUES)].astype(np.float32)
 
 
+def _bag_bits(bags: NDArray[np.uint64]) -> NDArray[np.float32]:
+    columns = np.ascontiguousarray(bags.astype("<u8")).view(np.uint8)
+    return np.unpackbits(columns, axis=1, bitorder="little").astype(np.float32)
+
+
+def _said_verbs(table: StepTable, lanes: Sequence[Lane], starts: Rows) -> Rows:
+    """Codes of the first word said, if it is a verb, and of the first verb; 0 when there is none."""
+    codes = np.zeros((2, len(starts)), np.int64)
+    owners = table.lane[starts]
+    places = starts - table.starts[owners]
+    for row, (owner, place) in enumerate(zip(owners.tolist(), places.tolist(), strict=True)):
+        features = lanes[owner].steps[place].features
+        if features is not None and len(features) > RECORD_BYTES:
+            codes[:, row] = _codes_of(features[RECORD_BYTES:].partition(b"\x1f")[0])
+    return codes
+
+
+@lru_cache(maxsize=_MEMO_LIMIT)
+def _codes_of(said: bytes) -> tuple[int, int]:
+    verbs = load_tables().verbs
+    found = [
+        _SAID_CODES.get(verbs.get(word, ""), 0) for word in said.decode("utf-8", "replace").split()
+    ]
+    return (found[0], next(filter(None, found), 0)) if found else (0, 0)
+
+
 @dataclass(frozen=True)
 class VerbModel:
     """Weights per verb.
@@ -110,11 +157,13 @@ class VerbModel:
     weights: NDArray[np.float32]
     bias: NDArray[np.float32]
 
-    def choose(self, table: StepTable, starts: Rows, ends: Rows) -> list[str]:
+    def choose(
+        self, table: StepTable, lanes: Sequence[Lane], starts: Rows, ends: Rows
+    ) -> list[str]:
         """The likeliest verb of every interval."""
         if not len(starts):
             return []
-        found = describe_intervals(table, starts, ends)
+        found = describe_intervals(table, lanes, starts, ends)
         weights = self.weights.astype(np.float64)
         numbers = found.numbers.astype(np.float64)
         scores = np.empty((len(starts), len(self.verbs)))
@@ -139,12 +188,13 @@ def load_verbs() -> VerbModel:
 
 
 def choose_verbs(
-    table: StepTable, levels: Sequence[Sequence[Sequence[int]]]
+    table: StepTable, lanes: Sequence[Lane], levels: Sequence[Sequence[Sequence[int]]]
 ) -> list[dict[tuple[int, int], str]]:
     """Verbs of every interval that nesting may ask for, per lane by (start, end).
 
     Args:
         table: The lanes' steps.
+        lanes: The lanes.
         levels: Per lane its cut sets, coarse to fine; inside an interval the next level that cuts
             it is read, so intervals lie between neighbours of the union of a level and those above.
     """
@@ -156,7 +206,7 @@ def choose_verbs(
     flat = [pair for pairs in keys for pair in pairs]
     starts = offsets + np.asarray([start for start, _ in flat], np.int64)
     ends = offsets + np.asarray([end for _, end in flat], np.int64)
-    chosen = iter(load_verbs().choose(table, starts, ends))
+    chosen = iter(load_verbs().choose(table, lanes, starts, ends))
     return [{pair: next(chosen) for pair in pairs} for pairs in keys]
 
 

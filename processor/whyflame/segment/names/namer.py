@@ -21,10 +21,21 @@ __all__ = ["DEFAULT_ROOT", "Namer", "Topics"]
 DEFAULT_ROOT = "handle request"
 _EVIDENCE_STEPS, _FOCUS_STEPS = 4, 8
 _MIN_WORD = 3
-_GENERAL_BONUS, _COMMON_BONUS, _TOPIC_BONUS = 10.0, 2.5, 10.0
+_GENERAL_BONUS, _COMMON_BONUS, _TOPIC_BONUS = 10.0, 4.0, 10.0
 _PLANNED, _ASKED, _TOUCHED, _DID, _NAMED = 8.0, 2.0, 0.6, 0.4, 0.2
 _MEMO_LIMIT = 50_000
 _WEAK = frozenset(["handle", "run", "wait", "plan"])
+# A request's first verb gives way to a more telling one: "see the bursts, diagnose authentication".
+_VAGUE = _WEAK | {"inspect", "find"}
+# Verbs the shipped model has hardly met: who says them is believed, whatever the steps look like.
+_TELLING = frozenset(
+    "diagnose translate summarize refund restore triage migrate pay send deploy compare".split()
+)
+_LOOSE = frozenset(["debug", "investigate"])  # often said of plain reading: the model decides
+# Other work merely meets errors: a refund that fails is a refund.
+_ABOUT_ERRORS = frozenset("diagnose fix inspect find reproduce test handle".split())
+_MET = 0.02
+_LEADING = 2  # words of a clause among which its verb stands
 _SPLIT = re.compile(r"[A-Z]?[a-z]+")
 _SAYS_NOTHING = "work"
 _Words = tuple[str, ...]
@@ -74,14 +85,27 @@ class Namer:
         self._tools: dict[str, tuple[tuple[str, float], ...]] = {}
         self._evidence: dict[bytes, _Evidence] = {}
 
-    def root(self, lane: Lane) -> str:
-        """Name of the lane's goal, from the first request."""
+    def root(self, lane: Lane, verb: str = "") -> str:
+        """Name of the lane's goal, from the first request.
+
+        Args:
+            lane: With its request, or with steps that carry it.
+            verb: Used when the request has none.
+        """
+        usual = verb or "handle"
         for features in (lane.request, *(step.features for step in lane.steps[:3])):
             asked = decode_words(features)[1] if features else ()
-            verb, objects = self._read(asked)
-            if verb or objects:
-                return " ".join([verb or "handle", *(objects[:2] or ["request"])])
+            found, objects = self._read(asked)
+            objects = self._without_loose_ends(objects[:2])
+            if found or objects:
+                return " ".join([found or usual, *(objects or ["request"])])
         return DEFAULT_ROOT
+
+    def _without_loose_ends(self, objects: list[str]) -> list[str]:
+        """A qualifier stands before the word that it qualifies, or not at all."""
+        if objects and objects[-1] in self.tables.qualifiers:
+            return objects[-1:] + objects[:-1] if len(objects) > 1 else []
+        return objects
 
     def topics(self, lane: Lane) -> Topics:
         """What the lane is about as a whole: its intervals' names prefer these words."""
@@ -119,11 +143,13 @@ class Namer:
             for word in self.tables.heads[head] & weights.keys():
                 weights[head] = weights.get(head, 0.0) + weights.pop(word)
         factors, verb = topics.factors, spoken or verb
+        if "error" in weights and verb not in _ABOUT_ERRORS:
+            weights["error"] *= _MET
         ranked = sorted(
             [
                 (-weight * (factors.get(word) or self._factor(word, topics)), word)
                 for word, weight in weights.items()
-                if word != verb
+                if word != verb and word not in self.tables.qualifiers
             ]
         )
         objects = [word for _, word in ranked]
@@ -195,7 +221,8 @@ class Namer:
         weights: dict[str, float] = {}
         said_verb, objects = self._read(said)
         if any(word in self.tables.verbs for word in said):
-            said_verb = ""  # an English verb: the model has seen it, and more than it
+            # An English verb: the model has seen it, and more than it.
+            said_verb = next(filter(_TELLING.__contains__, self._verbs(said[:_LEADING])), "")
         _add(weights, _placed(objects[:4], 1.0))
         _add(weights, _placed(self._objects(touched)[:3], _TOUCHED))
         _add(weights, _placed(self._objects(did[1:]), _DID))
@@ -221,18 +248,37 @@ class Namer:
         return words
 
     def _read(self, words: _Words) -> tuple[str, list[str]]:
-        """First telling verb and the object words, canonical, in order."""
-        verb, objects = "", []
-        for word in words:
-            for piece in self._english(word):
-                found = self.tables.verbs.get(piece)
-                if found is not None and (not verb or verb in _WEAK):
-                    verb = found
-                elif (used := self._object(piece)) and used not in objects:
-                    objects.append(used)
+        """First telling verb and the object words, canonical, those behind the verb first."""
+        verb, objects, before = "", list[str](), list[str]()
+        unsure: tuple[str, str] | None = None
+        for piece in (piece for word in words for piece in self._english(word)):
+            found, used = self.tables.verb_of(piece), self._object(piece)
+            if found is not None and self._may_be_noun(piece, found):
+                unsure = unsure or (found, used)
+            elif found is not None and (
+                not verb or verb in _WEAK or (verb in _VAGUE and found in _TELLING)
+            ):
+                if verb:  # what was said before it is less telling
+                    before, objects = before + objects, []
+                verb = found
+                continue
+            if used and used not in objects:
+                objects.append(used)
+        objects += [word for word in before if word not in objects]
+        if not verb and unsure:
+            verb = unsure[0]
+            objects = [word for word in objects if word != unsure[1]] or objects
         for head in self.tables.heads.keys() & set(objects):
             objects = [word for word in objects if word not in self.tables.heads[head]]
         return verb, objects
+
+    def _verbs(self, words: Iterable[str]) -> list[str]:
+        found = [(word, self.tables.verb_of(word)) for word in words if word not in _LOOSE]
+        return [verb for word, verb in found if verb and not self._may_be_noun(word, verb)]
+
+    def _may_be_noun(self, word: str, verb: str) -> bool:
+        """As often a noun: "order", "release"; not where the verb of the table is the word."""
+        return word in self.tables.general and word != verb
 
     def _objects(self, words: Iterable[str]) -> list[str]:
         objects: list[str] = []
@@ -254,7 +300,7 @@ class Namer:
         tables = self.tables
         if word in tables.objects:
             return tables.objects[word]
-        if word in tables.general:
+        if word in tables.general or word in tables.qualifiers:
             return word
         if word in tables.stop or word in tables.verbs or len(word) < _MIN_WORD:
             return ""

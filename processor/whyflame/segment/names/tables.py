@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from whyflame.errors import ConfigError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 __all__ = ["NameTables", "load_tables"]
+
+_ENDINGS = ("ing", "ed", "es", "s")
+_MIN_STEM = 3
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,7 @@ class NameTables:
         general: Object words that many runs share.
         common: The most common of them.
         heads: Object word -> words that give way to it in one clause.
+        qualifiers: Words that only stand in front of an object word.
         stop: Words never used as objects.
     """
 
@@ -33,11 +40,18 @@ class NameTables:
     general: frozenset[str]
     common: frozenset[str]
     heads: dict[str, frozenset[str]]
+    qualifiers: frozenset[str]
     stop: frozenset[str]
 
     def is_verb(self, word: str) -> bool:
         """Whether a name may begin with it."""
         return word in self.verbs
+
+    def verb_of(self, word: str) -> str | None:
+        """The verb names use for a word: as listed, in British spelling, or with -ing, -ed, -s."""
+        if word in self.verbs:
+            return self.verbs[word]
+        return next((self.verbs[form] for form in _base_forms(word) if form in self.verbs), None)
 
 
 def load_tables(names_file: str = "") -> NameTables:
@@ -59,6 +73,7 @@ def load_tables(names_file: str = "") -> NameTables:
         general=shipped.general | frozenset(map(str, added.get("objects", {}))),
         common=shipped.common,
         heads=shipped.heads,
+        qualifiers=shipped.qualifiers,
         stop=shipped.stop | frozenset(map(str, added.get("stop", []))),
     )
 
@@ -74,8 +89,26 @@ def _shipped() -> NameTables:
         general=frozenset(str(word) for word in objects["general"]),
         common=frozenset(str(word) for word in objects["common"]),
         heads={str(head): frozenset(words) for head, words in objects["heads"].items()},
+        qualifiers=frozenset(objects["qualifiers"]),
         stop=frozenset(str(word) for word in objects["stop"]),
     )
+
+
+def _base_forms(word: str) -> Iterator[str]:
+    """What the word may be a form of: "translating" -> "translat", "translate"."""
+    forms = [word]
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM:
+            stem = word[: -len(ending)]
+            forms += [stem, stem + "e"]
+            if stem[-1] == stem[-2]:
+                forms.append(stem[:-1])  # running
+            if stem[-1] == "i":
+                forms.append(stem[:-1] + "y")  # verified
+    for form in forms:
+        yield form
+        if form.endswith(("ise", "yse")):
+            yield form[:-2] + "ze"  # summarise, analyse
 
 
 def _read_file(names_file: str) -> dict[str, Any]:
