@@ -87,7 +87,8 @@ bench: .venv/dev  ## figures: ingest and its parts, Phoenix beside it, fold, que
 	@$(BIN)/python bench/ingest/phoenix.py
 	@$(BIN)/python bench/ingest/collector.py
 	@$(BIN)/python bench/ingest/growth.py 10000000
-	@$(BIN)/python bench/fold/fold_bench.py 27765 1000000
+	@$(BIN)/python bench/fold/fold_bench.py 27765 1000000 10000000
+	@$(BIN)/python bench/fold/beside_agentpprof.py 27765
 	@$(BIN)/python bench/query/query_bench.py 10000000
 	@test ! -d ../shared/bench || $(BIN)/python bench/segmentation/evaluate.py --bench ../shared/bench
 
