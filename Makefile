@@ -23,7 +23,7 @@ demo: .venv/runtime  ## a real collector fed with recorded agent runs; ARGS=--on
 	@$(BIN)/whyflame demo $(ARGS)
 
 test:  ## every check; silent but for pytest's closing line when all is well
-	@$(MAKE) -s --no-print-directory -j2 -O check
+	@$(MAKE) -s --no-print-directory -j2 check
 	@$(MAKE) -s --no-print-directory pytest
 
 check: format lint types contracts dependencies spelling wheel  ## everything but the tests
