@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
 from whyflame.app.segments import StoredSegments
@@ -11,6 +11,7 @@ from whyflame.index.indexer import READ_BYTES, Read
 from whyflame.journal import JournalReader, Signal
 from whyflame.journal.segments import list_streams
 from whyflame.segment.registry import load_segmenter
+from whyflame.segment.rules import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -113,7 +114,7 @@ def _kept_frames(journal_dir: Path) -> Iterator[list[Frame]]:
 
 def segment_now(
     data_dir: Path, config: Config, session: str | None, segmenter: str | None, tenant: str = ""
-) -> dict[str, int]:
+) -> dict[str, Any]:
     """`whyflame segment` on a store that is not in use."""
     pipeline = build_pipeline(data_dir, config, exports=False)
     try:
@@ -131,7 +132,7 @@ def segment_in(
     session: str | None,
     segmenter: str | None,
     tenant: str = "",
-) -> dict[str, int]:
+) -> dict[str, Any]:
     """Settle all that waits; settle again what was asked for by session or segmenter.
 
     Args:
@@ -140,16 +141,21 @@ def segment_in(
         segmenter: Instead of the configured one, for what is done again.
         tenant: Whose sessions are done again; what waits is settled for all.
 
+    Returns:
+        Counts of `traces` and `operations`; `rules`, what rules matched and missed, where the
+        named segmenter is that.
+
     Raises:
         NothingMatched: No such session. ConfigError: No such segmenter.
     """
     done = pipeline.settle_job.tick(everything=True)
     if session is None and segmenter is None:
         return {"traces": done.traces, "operations": done.operations}
-    job = pipeline.settle_job
+    job, coverage = pipeline.settle_job, Coverage()
     if segmenter is not None:
         chosen = load_segmenter(config.segment, segmenter)
-        job = job.with_segment(StoredSegments(pipeline.store, chosen, pipeline.own_calls.put))
+        spent = pipeline.own_calls.put
+        job = job.with_segment(StoredSegments(pipeline.store, chosen, spent, coverage))
     traces = operations = 0
     keys = pipeline.unsettled.traces_of(session, tenant)
     if not keys:
@@ -157,4 +163,5 @@ def segment_in(
     for group in pipeline.unsettled.groups(keys):
         operations += len(job.settle_group(group, now_ns()))
         traces += len(group.trace_keys)
-    return {"traces": traces, "operations": operations}
+    done_now: dict[str, Any] = {"traces": traces, "operations": operations}
+    return done_now | ({"rules": coverage.report()} if coverage.is_used else {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
@@ -11,7 +12,8 @@ from whyflame.model import Kind
 from whyflame.segment.lane import build_lanes
 from whyflame.segment.llm.accounting import OWN_SERVICE
 from whyflame.segment.llm.budget import PaidSegmenter
-from whyflame.segment.run import LaneMarks, apply, segment_lanes
+from whyflame.segment.rules import Coverage, RulesSegmenter
+from whyflame.segment.run import LaneMarks, apply, input_hash, segment_lanes
 from whyflame.segment.segmenter import Mark
 from whyflame.store.marks import MarkRow, newest_marks
 
@@ -37,15 +39,21 @@ class StoredSegments:
     Args:
         store: Where marks are kept. segmenter: The configured one.
         spent: Gets the model calls that a segmenter made for a tenant.
+        coverage: Gets what rules matched and missed, where the segmenter is `rules`.
     """
 
     def __init__(
-        self, store: Store, segmenter: Segmenter, spent: Spent = lambda _tenant, _calls: None
+        self,
+        store: Store,
+        segmenter: Segmenter,
+        spent: Spent = lambda _tenant, _calls: None,
+        coverage: Coverage | None = None,
     ) -> None:
         self._store = store
         self._cursor = store.cursor()
         self._segmenter = segmenter
         self._spent = spent
+        self._coverage = coverage
 
     def __call__(self, operations: Sequence[Operation]) -> list[MarkRow]:
         """Fill `root` and `path` of the operations; returns the new versions of marks."""
@@ -76,6 +84,8 @@ class StoredSegments:
                 row.lane, row.producer, row.input_sha256, marks
             )
         lanes = {run: build_lanes(members) for run, members in runs.items()}
+        if self._coverage is not None and isinstance(segmenter, RulesSegmenter):
+            segmenter.cover(chain.from_iterable(lanes.values()), self._coverage)
         prepared = _Prepared(segmenter, lanes, known)
         return [
             row
@@ -135,6 +145,7 @@ class _Prepared:
     ) -> None:
         self.name = segmenter.name
         self.namer = getattr(segmenter, "namer", None)
+        self.fingerprint = getattr(segmenter, "fingerprint", "")
         self._segmenter = segmenter
         self._marks: dict[int, Sequence[Mark]] = {}
         many = getattr(segmenter, "segment_many", None)
@@ -142,7 +153,7 @@ class _Prepared:
             lane
             for run, members in lanes.items()
             for lane in members
-            if _has_changed(lane, known.get(run, {}).get(lane.name), segmenter.name)
+            if _has_changed(lane, known.get(run, {}).get(lane.name), segmenter)
         ]
         if many is not None and changed:
             try:
@@ -159,5 +170,7 @@ class _Prepared:
         return self._segmenter.segment(lane) if marks is None else marks
 
 
-def _has_changed(lane: Lane, old: LaneMarks | None, producer: str) -> bool:
-    return old is None or (old.input_sha256, old.producer) != (lane.sha256(), producer)
+def _has_changed(lane: Lane, old: LaneMarks | None, segmenter: Segmenter) -> bool:
+    return old is None or (old.input_sha256, old.producer) != (
+        input_hash(lane, segmenter), segmenter.name,
+    )  # fmt: skip

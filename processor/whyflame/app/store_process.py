@@ -288,7 +288,7 @@ def _outbox_changes(job: ExportJob | None, state: _State) -> Iterator[None]:
 
 def _segment_now(
     pipeline: Pipeline, config: Config, state: _State, asked: tuple[str | None, str | None, str]
-) -> dict[str, int]:
+) -> dict[str, Any]:
     with state.settling:
         return segment_in(pipeline, config, *asked)
 

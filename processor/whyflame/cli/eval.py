@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyflame.cli.segment import print_rules
+
 if TYPE_CHECKING:
     import argparse
 
@@ -163,15 +165,5 @@ def _print_details(result: Evaluation) -> None:
 
 
 def _print_coverage(result: Evaluation) -> None:
-    """What a person improves rules by."""
-    coverage = result.coverage
-    if coverage is None:
-        return
-    print(
-        f"{'rules':>28} {coverage['unmatched_rate']:.1%} of the texts unmatched, largest tag "
-        f"{coverage['top1']:.0%}, evenness {coverage['entropy']:.2f}"
-    )
-    for warning in coverage["warnings"]:
-        print(f"{'':>28} ! {warning}")
-    for sample in coverage["samples"][:10]:
-        print(f"{'unmatched':>28} {sample[:80]}")
+    if result.coverage is not None:
+        print_rules(result.coverage, width=28)

@@ -9,7 +9,9 @@ from whyflame.cli.target import add_target, data_dir, load_config, remote
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_parser", "print_rules", "run"]
+
+SAMPLES = 10
 
 
 def add_parser(subparsers: Any) -> None:
@@ -32,4 +34,18 @@ def run(args: argparse.Namespace) -> int:
     else:
         done = remote(args).segment(args.session, args.segmenter)
     print(f"settled {done['traces']:,} traces, {done['operations']:,} spans")
+    if "rules" in done:
+        print_rules(done["rules"])
     return 0
+
+
+def print_rules(coverage: dict[str, Any], width: int = 0) -> None:
+    """What a person, or an agent, improves rules by."""
+    print(
+        f"{'rules':>{width}} {coverage['unmatched_rate']:.1%} of the texts unmatched, largest tag "
+        f"{coverage['top1']:.0%}, evenness {coverage['entropy']:.2f}"
+    )
+    for warning in coverage["warnings"]:
+        print(f"{'':>{width}} ! {warning}")
+    for sample in coverage["samples"][:SAMPLES]:
+        print(f"{'unmatched':>{width}} {sample[:80]}")

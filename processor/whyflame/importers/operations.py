@@ -174,9 +174,9 @@ def _length(path: Path, line: _Line, counts: str | None) -> int:
     for name, unit in _LENGTHS.items():
         found = line.fields.get(name)
         if isinstance(found, (int, float)) and not isinstance(found, bool):
-            length = found * unit
-            if 0 <= length <= _LONGEST_NS:
-                return round(length)
+            lasted = found * unit
+            if 0 <= lasted <= _LONGEST_NS:
+                return round(lasted)
     return 0
 
 

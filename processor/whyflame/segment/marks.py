@@ -115,6 +115,9 @@ class MarksSegmenter:
         path = Path(str(config.options["file"]))
         try:
             self._marks = read_workspace(path).marks() if path.is_dir() else read_marks(path)
+            files = sorted(path.iterdir()) if path.is_dir() else [path]
+            content = b"".join(file.read_bytes() for file in files if file.is_file())
+            self.fingerprint = sha256(content).hexdigest()
         except InvalidMarks as error:
             raise ConfigError(f"segment.options.file: {error}") from error
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from hashlib import sha256
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyflame.config import SegmentConfig
@@ -57,4 +60,17 @@ def load_segmenter(config: SegmentConfig, name: str | None = None) -> Segmenter:
     segmenter: object = factory(config)
     if not isinstance(segmenter, Segmenter):
         raise ConfigError(f"segment.segmenter: {config.segmenter!r} does not implement Segmenter")
+    if not hasattr(segmenter, "fingerprint"):
+        with suppress(AttributeError):  # a third party's may have slots
+            segmenter.fingerprint = _fingerprint(config)  # type: ignore[attr-defined]
     return segmenter
+
+
+def _fingerprint(config: SegmentConfig) -> str:
+    """What the result depends on besides the lane; empty for the defaults."""
+    names = Path(config.names_file).read_bytes() if config.names_file else b""
+    plain = SegmentConfig()
+    if not names and (config.options, config.granularity) == (plain.options, plain.granularity):
+        return ""
+    text = f"{sorted(config.options.items())!r} {config.granularity!r}"
+    return sha256(text.encode() + names).hexdigest()

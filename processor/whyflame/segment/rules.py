@@ -70,7 +70,8 @@ class Coverage:
     Attributes:
         matched, unmatched: Texts per kind.
         tags: Texts per tag.
-        samples: Up to 30 unmatched texts as the rules saw them (kept words, redacted excerpts).
+        samples: Up to 30 unmatched texts, their kind before them, as the rules saw them (kept
+            words, redacted excerpts).
     """
 
     matched: Counter[str] = field(default_factory=Counter)
@@ -85,8 +86,14 @@ class Coverage:
             self.tags[tag] += 1
             return
         self.unmatched[kind] += 1
-        if len(self.samples) < _SAMPLES and text not in self.samples:
-            self.samples.append(text)
+        sample = f"{kind}: {text}"
+        if len(self.samples) < _SAMPLES and sample not in self.samples:
+            self.samples.append(sample)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether rules were tried on anything."""
+        return bool(self.matched or self.unmatched)
 
     def report(self) -> dict[str, Any]:
         """Rates, shares, entropy and warnings, ready for JSON."""
@@ -119,9 +126,11 @@ def _warnings(rate: float, shares: dict[str, float], entropy: float, tags: int) 
     found = []
     if rate > _UNMATCHED_LIMIT:
         found.append(f"{rate:.1%} of the texts are unmatched; aim for under 5 %")
+    if not tags:
+        return found
     if shares["top1"] > _TOP1_LIMIT:
         found.append(f"one tag has {shares['top1']:.0%} of the matches; split it")
-    if shares["top3"] > _TOP3_LIMIT:
+    elif shares["top3"] > _TOP3_LIMIT:
         found.append(f"three tags have {shares['top3']:.0%} of the matches")
     if not _FEW <= tags <= _MANY:
         found.append(f"{tags} tags are in use; 5 to 25 read well")
@@ -165,9 +174,9 @@ class RulesSegmenter:
                 marks.append(Mark(position, (root, tag) if tag != root else (root,)))
         return marks
 
-    def cover(self, lanes: Iterable[Lane]) -> Coverage:
-        """How far the rules reach over these lanes."""
-        coverage = Coverage()
+    def cover(self, lanes: Iterable[Lane], coverage: Coverage | None = None) -> Coverage:
+        """How far the rules reach over these lanes, added to what was covered before."""
+        coverage = coverage or Coverage()
         for lane in lanes:
             words = " ".join(_request_words(lane))
             coverage.add("session", words, self._tag("session", words))

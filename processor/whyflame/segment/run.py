@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from whyflame.model import Kind
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from whyflame.model import Operation
 
-__all__ = ["LaneMarks", "apply", "segment_lanes", "segment_run"]
+__all__ = ["LaneMarks", "apply", "input_hash", "segment_lanes", "segment_run"]
 
 Path = tuple[str, ...]
 
@@ -77,7 +78,7 @@ def segment_lanes(
     results: dict[str, LaneMarks] = {}
     changed: list[tuple[Lane, str]] = []
     for lane in lanes:
-        digest, old = lane.sha256(), previous.get(lane.name)
+        digest, old = input_hash(lane, segmenter), previous.get(lane.name)
         if old is not None and (old.input_sha256, old.producer) == (digest, segmenter.name):
             results[lane.name] = LaneMarks(lane.name, old.producer, digest, old.marks, reused=True)
         else:
@@ -87,6 +88,13 @@ def segment_lanes(
     ):
         results[lane.name] = _checked(lane, digest, marks, segmenter, previous.get(lane.name))
     return [results[lane.name] for lane in lanes]
+
+
+def input_hash(lane: Lane, segmenter: Segmenter) -> str:
+    """Hash of all that the marks depend on: the lane, and how the segmenter is set up."""
+    fingerprint: str = getattr(segmenter, "fingerprint", "")
+    digest = lane.sha256()
+    return sha256(f"{digest} {fingerprint}".encode()).hexdigest() if fingerprint else digest
 
 
 def _segment_many(lanes: list[Lane], segmenter: Segmenter) -> list[Sequence[Mark] | Exception]:

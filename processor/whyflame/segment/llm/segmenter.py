@@ -115,6 +115,9 @@ class LlmSegmenter:
             self.options.endpoint, self.options.model, key.strip(), self.options.timeout_seconds
         )
         self.account = Account(self.options.tokens_per_hour, time.time_ns)
+        # What it costs to ask again does not depend on how the endpoint is reached.
+        shown = f"{self.options.model} {self.options.evidence}"
+        self.fingerprint = sha256(shown.encode()).hexdigest()
         self._cache = _Cache(Path(self.options.cache_dir) if self.options.cache_dir else None)
         verbs = sorted(set(self.namer.tables.verbs.values()))
         self._instruction = INSTRUCTION.format(verbs=", ".join(verbs))
