@@ -165,7 +165,12 @@ class _Api:
 
     async def totals(self, request: Request) -> Response:
         by, chosen = read_many(request, "by"), read_filter(request)
-        return json_answer(await self._ask(request, lambda asked: asked.totals(by, chosen)))
+        wants_coverage = request.query_params.get("coverage", "true") != "false"
+
+        def answer(asked: PageQuestions) -> dict[str, Any]:
+            return asked.totals(by, chosen) if wants_coverage else asked.sums(by, chosen)
+
+        return json_answer(await self._ask(request, answer))
 
     async def profile(self, request: Request) -> Response:
         encoding = request.query_params.get("format", "json")

@@ -20,7 +20,7 @@ def what_is_behind(profile: Profile, request: FrameRequest, limit: int) -> dict[
 
     Args:
         profile: Labelled by session and run, or, for one session, by run, lane and step.
-        request: Which frame. limit: How many rows; how many more there are is said.
+        request: Which frame; none when all stacks run through it. limit: How many rows; how many more there are is said.
 
     Raises:
         NothingMatched: No stack runs through it.
@@ -31,7 +31,7 @@ def what_is_behind(profile: Profile, request: FrameRequest, limit: int) -> dict[
         for number, value in enumerate(values):
             into[number] += value
     if not sums:
-        raise NothingMatched(f"nothing is behind {' > '.join(request.frames)}")
+        raise NothingMatched(f"nothing is behind {' > '.join(request.frames) or 'this frame'}")
     names = [item.name for item in profile.sample_types]
     width = names.index(profile.default)
     ranked = sorted(sums.items(), key=lambda item: (-item[1][width], item[0]))
@@ -48,6 +48,8 @@ def what_is_behind(profile: Profile, request: FrameRequest, limit: int) -> dict[
 def _through(profile: Profile, request: FrameRequest) -> Iterator[tuple[Labels, tuple[int, ...]]]:
     wanted = request.frames
     for stack, labels, values in profile.stacks():
-        is_in = wanted[-1] in stack if request.anywhere else stack[: len(wanted)] == wanted
+        is_in = (
+            wanted[-1] in stack if request.anywhere and wanted else stack[: len(wanted)] == wanted
+        )
         if is_in:
             yield labels, values

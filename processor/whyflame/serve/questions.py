@@ -123,6 +123,9 @@ class PageQuestions(Questions, Protocol):
     def reading(self, store: Readable) -> Self:
         """The same, answered from another view of the store: one that can be stopped."""
 
+    def sums(self, by: tuple[str, ...], chosen: Filter) -> dict[str, Any]:
+        """As `totals`, without the coverage, which costs more than all else."""
+
     def options(self) -> dict[str, Any]:
         """Views, measures, fields and links that can be chosen."""
 

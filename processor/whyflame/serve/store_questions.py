@@ -20,6 +20,7 @@ from whyflame.store.completion import complete_values
 from whyflame.store.coverage import coverage
 from whyflame.store.extent import newest_generation, operations_extent
 from whyflame.store.owner import owned_by
+from whyflame.store.passing import passing
 from whyflame.store.session_view import list_sessions, show_session
 from whyflame.store.totals import INNER_KEYS, totals
 
@@ -68,6 +69,18 @@ class StoreQuestions:
         Raises:
             NothingMatched: Filters were given and no operation passes them.
         """
+        condition = compile_filter(self._projection(chosen))
+        return {
+            **self.sums(by, chosen),
+            "coverage": coverage(self._store, condition, chosen.tenant),
+        }
+
+    def sums(self, by: tuple[str, ...], chosen: Filter) -> dict[str, Any]:
+        """See `PageQuestions`.
+
+        Raises:
+            NothingMatched: Filters were given and no operation passes them.
+        """
         for field in by:
             check_field(field, self._config.fields)
         condition = compile_filter(self._projection(chosen))
@@ -77,10 +90,13 @@ class StoreQuestions:
         for row in rows:
             for key in INNER_KEYS:
                 del row[key]
-        return {"rows": rows, "coverage": coverage(self._store, condition, chosen.tenant)}
+        return {"rows": rows}
 
     def fold(self, request: ProfileRequest) -> Profile:
         """The profile itself, before encoding."""
+        return fold_projection(self._store, self._asked_for(request))
+
+    def _asked_for(self, request: ProfileRequest) -> Projection:
         projection = view_projection(
             request.view,
             self._config,
@@ -89,7 +105,7 @@ class StoreQuestions:
             where=request.filter.where,
             labels=request.labels,
         )
-        return fold_projection(self._store, self._timed(projection, request.filter))
+        return self._timed(projection, request.filter)
 
     def profile(self, request: ProfileRequest, encoding: str) -> bytes:
         """See `Questions`.
@@ -163,8 +179,16 @@ class StoreQuestions:
         if request.session is not None:
             only = replace(asked.filter, where=(*asked.filter.where, f"session={request.session}"))
             asked = replace(asked, filter=only)
-        profile = self.fold(replace(asked, labels=labels))
-        return what_is_behind(profile, request, limit)
+        projection = self._asked_for(replace(asked, labels=labels))
+        wanted = request.frames[-1:] if request.anywhere else request.frames
+        tests = [passing(self._store, projection.stack, frame) for frame in wanted]
+        only_passing = tuple(test for test in tests if test is not None)
+        projection = replace(projection, only=(*projection.only, *only_passing))
+        if request.anywhere and only_passing:
+            # All that is left shows the frame: what else is in the stacks does not matter.
+            projection = replace(projection, stack=labels[:1])
+            request = replace(request, frames=())
+        return what_is_behind(fold_projection(self._store, projection), request, limit)
 
     def sessions(self, chosen: Filter, limit: int) -> dict[str, Any]:
         """See `Questions`."""

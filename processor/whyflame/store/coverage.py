@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EVERYTHING", "coverage"]
 
+_DUBIOUS = "(SELECT span_key, dubious FROM spans WHERE dubious IS NOT NULL AND len(dubious) > 0)"
+
 EVERYTHING = Fragment("")
 """The filter that excludes nothing, tenants included; for metrics."""
 
@@ -68,7 +70,7 @@ def coverage(store: Readable, condition: Fragment, tenant: str | None = None) ->
         "bad_values": dict(
             rows(
                 "SELECT reason, count(*) FROM (SELECT unnest(s.dubious) AS reason "
-                f"FROM {base} o JOIN spans s USING (span_key)) GROUP BY ALL ORDER BY 1"
+                f"FROM {base} o JOIN {_DUBIOUS} s USING (span_key)) GROUP BY ALL ORDER BY 1"
             )
         ),
         "unknown_scopes": dict(

@@ -60,6 +60,7 @@ TAKES_ANYTHING = [
 GOOD = [
     "/api/v1/totals?by=agent,session&where=agent!%3D&since=2026-01-01&until=2027-01-01",
     "/api/v1/totals",
+    "/api/v1/totals?coverage=false",
     *(f"/api/v1/profile?view=tokens&format={name}" for name in ENCODINGS),
     *(f"/api/v1/diff?base=agent%3Dcoder&target=agent%3Dplanner&format={name}" for name in DIFF_ENCODINGS),
     "/api/v1/sessions?limit=1",

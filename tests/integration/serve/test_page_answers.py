@@ -153,3 +153,11 @@ def test_a_session_may_be_called_anything(tmp_path: Path) -> None:
         answer = running.http.get(f"/api/v1/sessions/{quote(name, safe='')}")
         assert answer.json()["session"] == name
     store.close()
+
+
+def test_sums_may_come_without_their_coverage(server: QueryServer) -> None:
+    full = server.http.get("/api/v1/totals?by=agent").json()
+    assert set(full) == {"rows", "coverage"}
+    assert server.http.get("/api/v1/totals?by=agent&coverage=false").json() == {
+        "rows": full["rows"]
+    }

@@ -126,6 +126,7 @@ export class Explore {
     if (query.getAll("where").some((item) => item.startsWith("outcome"))) return null;
     const asked = new URLSearchParams(query);
     asked.append("where", "outcome=failure");
+    asked.set("coverage", "false");
     return this.failures.ask(`/api/v1/totals?${asked}`, { again }).catch(() => null);
   }
 
