@@ -73,7 +73,11 @@ def run(args: argparse.Namespace) -> int:
     for name in args.files:
         try:
             results[name] = evaluate_file(Path(name), segmenter, args.gold, blank=args.blank_text)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except OSError as error:
+            raise UsageError(f"{name}: {error.strerror or error}") from error
+        except ValueError as error:
+            raise UsageError(f"{name}: not annotated trajectories: {error}") from error
+        except (KeyError, TypeError) as error:
             raise UsageError(f"{name}: not annotated trajectories: {error!r}") from error
     if args.predictions:
         _write_predictions(Path(args.predictions), results)

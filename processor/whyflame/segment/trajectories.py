@@ -22,18 +22,39 @@ if TYPE_CHECKING:
 __all__ = ["lane_of", "read_trajectories"]
 
 _RESULTS = frozenset(["tool", "environment", "computer_terminal"])
+_ACTS = frozenset(["tool", "gui", "environment"])
 _PEOPLE = frozenset(["user", "human"])
 
 
 def read_trajectories(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a file that have steps; gzip by name."""
+    """The records of a file that have steps; gzip by name.
+
+    Raises:
+        ValueError: A line is not of the form that `docs/segmentation.md` tells; names the line.
+    """
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             if line.strip():
-                record = json.loads(line)
+                record = _record(line, number)
                 if record.get("steps"):
                     yield record
+
+
+def _record(line: str, number: int) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"line {number} is not JSON ({error})") from error
+    steps = record.get("steps", []) if isinstance(record, dict) else None
+    if not isinstance(record, dict) or not isinstance(steps, list):
+        raise ValueError(f"line {number} is no object with a list `steps`")  # noqa: TRY004 - of a file
+    for place, step in enumerate(steps):
+        if not isinstance(step, dict) or "kind" not in step:
+            raise ValueError(f"line {number}, step {place}: needs `kind`")
+        if step["kind"] in _ACTS and "action" not in step:
+            raise ValueError(f"line {number}, step {place}: a {step['kind']} needs `action`")
+    return record
 
 
 def lane_of(trajectory: dict[str, Any], *, blank: bool = False) -> Lane:
@@ -67,7 +88,7 @@ def _step(record: dict[str, Any], turn: int, *, blank: bool) -> Step:
     if kind in _PEOPLE or actor.lower() in _PEOPLE:
         content = Content(prompt=text[:400], prompt_bytes=len(text) or 1)
         return Step(_features(Kind.PROMPT, content), actor, turn)
-    if kind in ("tool", "gui", "environment") or actor.lower() in _RESULTS:
+    if kind in _ACTS or actor.lower() in _RESULTS:
         return _tool_step(record, turn, text, failed=failed)
     arguments = record.get("action_detail") if kind == "llm" else None
     step = Step(_said(text), actor, turn, failed)

@@ -98,3 +98,22 @@ def test_forbidden_fields_change_nothing() -> None:
     for at, record in enumerate(loud["steps"]):
         record.update(ts=at * 1e9, ts_end=5, msg=at, label="secret", tokens=7)
     assert lane_of(plain).sha256() == lane_of(loud).sha256()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{broken", "line 2 is not JSON"),
+        ("[]", "line 2 is no object with a list `steps`"),
+        ('{"steps": 1}', "line 2 is no object with a list `steps`"),
+        ('{"steps": [{}]}', "line 2, step 0: needs `kind`"),
+        ('{"steps": [{"kind": "llm"}, {"kind": "tool"}]}', "line 2, step 1: a tool needs `action`"),
+    ],
+)
+def test_a_wrong_file_is_told_by_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    file = tmp_path / "runs.jsonl"
+    file.write_text('{"steps": [{"kind": "tool", "action": "x"}]}\n' + line + "\n")
+    assert main(["eval", str(file)]) == 2
+    assert f"{file}: not annotated trajectories: {said}" in capsys.readouterr().err
