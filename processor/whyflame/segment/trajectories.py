@@ -46,7 +46,7 @@ def _record(line: str, number: int) -> dict[str, Any]:
         record = json.loads(line)
     except ValueError as error:
         raise ValueError(f"line {number} is not JSON ({error})") from error
-    steps = record.get("steps", []) if isinstance(record, dict) else None
+    steps = (record.get("steps") or []) if isinstance(record, dict) else None
     if not isinstance(record, dict) or not isinstance(steps, list):
         raise ValueError(f"line {number} is no object with a list `steps`")  # noqa: TRY004 - of a file
     for place, step in enumerate(steps):

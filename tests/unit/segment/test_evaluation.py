@@ -114,6 +114,6 @@ def test_a_wrong_file_is_told_by_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, said: str
 ) -> None:
     file = tmp_path / "runs.jsonl"
-    file.write_text('{"steps": [{"kind": "tool", "action": "x"}]}\n' + line + "\n")
+    file.write_text('{"steps": null}\n' + line + "\n")
     assert main(["eval", str(file)]) == 2
     assert f"{file}: not annotated trajectories: {said}" in capsys.readouterr().err
