@@ -90,7 +90,7 @@ def _table(columns: Sequence[Any], count: int) -> bytes:
     for number, column in enumerate(columns):
         tokens[:, number] = column
     flat = tokens.ravel()
-    widths = _widths(flat).astype(np.uint8)
+    widths = _widths(flat)
     ends = np.cumsum(widths, dtype=np.int64)
     out = np.empty(int(ends[-1]) if count else 0, dtype=np.uint8)
     _write_varints(out, ends - widths, flat, widths)
@@ -107,9 +107,9 @@ class _Ragged:
         self.has_any = bool(self.lengths.any())
 
 
-def _widths(values: NDArray[np.uint64]) -> Array:
+def _widths(values: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """Bytes of each varint."""
-    widths = np.ones(values.shape, dtype=np.int64)
+    widths = np.ones(values.shape, dtype=np.uint8)
     top = values.max(initial=np.uint64(0))
     for limit in _WIDTH_LIMITS:
         if top < limit:
@@ -129,13 +129,13 @@ def _encode_block(
     frames: NDArray[Any],
     values: NDArray[np.uint64],
     label_ids: NDArray[Any],
-    tables: tuple[NDArray[np.uint64], Array, _Ragged],
+    tables: tuple[NDArray[np.uint64], NDArray[np.uint8], _Ragged],
 ) -> bytes:
     ids, id_widths, labels = tables
     depths = np.diff(offsets)
     value_widths = _widths(values)
-    location_bytes = np.add.reduceat(id_widths[frames], offsets[:-1])
-    value_bytes = value_widths.sum(axis=1)
+    location_bytes = np.add.reduceat(id_widths[frames], offsets[:-1], dtype=np.int64)
+    value_bytes = value_widths.sum(axis=1, dtype=np.int64)
     label_bytes = labels.lengths[label_ids]
     body = (
         2
@@ -150,32 +150,24 @@ def _encode_block(
     counts = 6 + depths + count
     starts = np.cumsum(counts) - counts
     tokens = np.empty(int(counts.sum()), dtype=np.uint64)
-    widths = np.ones(len(tokens), dtype=np.uint8)
     leaf = starts + 3 + depths
-    places = np.repeat(leaf + offsets[:-1], depths) - np.arange(len(frames))
-    tokens[places], widths[places] = ids[frames], id_widths[frames]
-    for place, constant in ((starts, _SAMPLE), (starts + 2, _LOCATIONS), (leaf + 1, _VALUES)):
-        tokens[place] = constant
-    for place, length in (
-        (starts + 1, body),
-        (starts + 3, location_bytes),
-        (leaf + 2, value_bytes),
-    ):
-        tokens[place], widths[place] = length, _widths(length.view(np.uint64))
-    for position in range(count):
-        place = leaf + 3 + position
-        tokens[place], widths[place] = values[:, position], value_widths[:, position]
-    return _write(tokens, widths, counts, label_ids, labels)
+    tokens[np.repeat(leaf + offsets[:-1], depths) - np.arange(len(frames))] = ids[frames]
+    parts = [(starts, _SAMPLE), (starts + 1, body), (starts + 2, _LOCATIONS)]
+    parts += [(starts + 3, location_bytes), (leaf + 1, _VALUES), (leaf + 2, value_bytes)]
+    parts += [(leaf + 3 + position, values[:, position]) for position in range(count)]
+    for place, part in parts:
+        tokens[place] = part
+    return _write(tokens, counts, label_ids, labels)
 
 
 def _write(
     tokens: NDArray[np.uint64],
-    widths: NDArray[np.uint8],
     counts: Array,
     label_ids: NDArray[Any],
     labels: _Ragged,
 ) -> bytes:
     """All tokens as varints, one after the other, each sample followed by its label fields."""
+    widths = _widths(tokens)
     ends = np.cumsum(widths, dtype=np.int64)
     places = ends - widths
     if not labels.has_any:

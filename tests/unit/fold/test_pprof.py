@@ -61,6 +61,18 @@ def test_both_ways_write_the_same_bytes(profile: Profile) -> None:
 
 
 @pytest.mark.usefixtures("way")
+def test_deep_stacks_with_long_ids_and_large_values_are_whole() -> None:
+    """Lengths and ids above one byte, values above 35 bits."""
+    names = [f"name {number}" for number in range(20_000)]
+    rows = [
+        (tuple(names[start : start + depth]), (("model", "m" * 200),), (1, 1 << 40, 1 << 62, value))
+        for start, depth, value in ((0, 300, 5), (100, 19_900, 1 << 21), (7, 1, (1 << 35) - 1))
+    ]
+    found = pprof_reader.read(encode_message(profile_of(rows), PprofOptions(keep_nano_usd=True)))
+    assert found.stacks() == {(stack, labels): values for stack, labels, values in rows}
+
+
+@pytest.mark.usefixtures("way")
 def test_types_and_header_are_those_of_the_contract() -> None:
     found = pprof_reader.read(encode(EXAMPLE))
     assert found.sample_types == [
