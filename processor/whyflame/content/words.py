@@ -243,8 +243,9 @@ def plain_words(tokens: list[str], limit: int) -> list[str]:
     kept: list[str] = []
     begins = True  # the next word begins a sentence, where a capital says nothing
     person = False  # the next capital word belongs to a name
-    capital_before, lower_before = False, ""
-    for look in map(_look_at, tokens):
+    capital_before, lower_before, comma_before = False, "", False
+    for token, look in zip(tokens, map(_look_at, tokens), strict=True):
+        called, comma_before = comma_before, token[-1:] == ","  # "..., Hana."
         if look is None:
             begins, person, capital_before, lower_before = False, False, False, ""
             continue
@@ -253,10 +254,10 @@ def plain_words(tokens: list[str], limit: int) -> list[str]:
             begins, person = ends, named
             capital_before, lower_before = False, ""
             continue
-        capital = capital and not begins and not (person and lower in PRODUCTS)
+        capital = capital and not begins and lower not in PRODUCTS
         if named:
             person, capital = True, False
-        elif capital and (person or capital_before):
+        elif capital and (person or capital_before or (called and ends)):
             person = True
             if capital_before and kept and kept[-1] == lower_before:
                 kept.pop()  # two capital words in a row: a name of two parts

@@ -10,6 +10,7 @@ from tests.unit.segment.made import call, features, step
 from whyflame.config import SegmentConfig
 from whyflame.errors import ConfigError
 from whyflame.segment import Lane, Mark, load_segmenter, validate
+from whyflame.segment.lane import Step
 from whyflame.segment.names import Namer, load_tables
 from whyflame.segment.segmenter import InvalidMarks
 
@@ -170,3 +171,17 @@ def test_the_model_names_what_a_request_without_verb_is_about() -> None:
     assert NAMER.root(Lane(request=features(prompt="the session cookie")), "inspect") == (
         "inspect session cookie"
     )
+
+
+def test_other_work_meets_errors() -> None:
+    """A refund that fails is a refund; whoever fixes may fix errors."""
+    assert name_of("The provider answers with errors, order", verb="refund") == "refund order"
+    assert name_of("The error comes from somewhere", verb="fix") == "fix error"
+
+
+def test_a_lane_without_a_request_of_its_own_takes_the_first_prompt() -> None:
+    """Chats tell their request on the model call."""
+    first = Step(features(response="looking", prompt="Please migrate the warehouse"))
+    lane = Lane(steps=[first, step("go on")])
+    assert NAMER.topics(lane).request == {"warehouse"}
+    assert NAMER.root(lane) == "migrate warehouse"

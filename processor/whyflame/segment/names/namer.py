@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whyflame.content.features import RECORD_BYTES, decode_words
-from whyflame.content.languages import translate_german
 from whyflame.content.words import plain_words
+from whyflame.segment.names.clauses import WEAK_VERBS, ClauseReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,26 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_ROOT", "Namer", "Topics"]
 
 DEFAULT_ROOT = "handle request"
-_EVIDENCE_STEPS, _FOCUS_STEPS = 4, 8
-_MIN_WORD = 3
-_GENERAL_BONUS, _COMMON_BONUS, _TOPIC_BONUS = 10.0, 4.0, 10.0
-_PLANNED, _ASKED, _TOUCHED, _DID, _NAMED = 8.0, 2.0, 0.6, 0.4, 0.2
+_EVIDENCE_STEPS, _FOCUS_STEPS = 6, 8
+_ASKED_WITHIN = 3  # steps of which one tells the request, where no span of its own does
+_GENERAL_BONUS, _COMMON_BONUS, _TOPIC_BONUS = 10.0, 8.0, 10.0
+_PLANNED, _ASKED, _TOUCHED, _DID, _NAMED = 8.0, 2.0, 0.6, 0.4, 0.05
 _MEMO_LIMIT = 50_000
-_WEAK = frozenset(["handle", "run", "wait", "plan"])
-# A request's first verb gives way to a more telling one: "see the bursts, diagnose authentication".
-_VAGUE = _WEAK | {"inspect", "find"}
-# Verbs the shipped model has hardly met: who says them is believed, whatever the steps look like.
-_TELLING = frozenset(
-    "diagnose translate summarize refund restore triage migrate pay send deploy compare".split()
-)
-_LOOSE = frozenset(["debug", "investigate"])  # often said of plain reading: the model decides
 # Other work merely meets errors: a refund that fails is a refund.
 _ABOUT_ERRORS = frozenset("diagnose fix inspect find reproduce test handle".split())
-_MET = 0.02
-_LEADING = 2  # words of a clause among which its verb stands
 _SPLIT = re.compile(r"[A-Z]?[a-z]+")
 _SAYS_NOTHING = "work"
-_Words = tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -81,7 +70,7 @@ class Namer:
 
     def __init__(self, tables: NameTables) -> None:
         self.tables = tables
-        self._objects_of: dict[str, str] = {}
+        self._clauses = ClauseReader(tables)
         self._tools: dict[str, tuple[tuple[str, float], ...]] = {}
         self._evidence: dict[bytes, _Evidence] = {}
 
@@ -93,13 +82,20 @@ class Namer:
             verb: Used when the request has none.
         """
         usual = verb or "handle"
-        for features in (lane.request, *(step.features for step in lane.steps[:3])):
-            asked = decode_words(features)[1] if features else ()
-            found, objects = self._read(asked)
-            objects = self._without_loose_ends(objects[:2])
-            if found or objects:
-                return " ".join([found or usual, *(objects or ["request"])])
-        return DEFAULT_ROOT
+        found, objects = self._read_request(lane)
+        objects = self._without_loose_ends(objects[:2])
+        if not found and not objects:
+            return DEFAULT_ROOT
+        return " ".join([found or usual, *(objects or ["request"])])
+
+    def _read_request(self, lane: Lane) -> tuple[str, list[str]]:
+        """Verb and object words of the first real request."""
+        for features in (lane.request, *(step.features for step in lane.steps[:_ASKED_WITHIN])):
+            if features and len(features) > RECORD_BYTES:
+                found, objects = self._clauses.read(decode_words(features)[1])
+                if found or objects:
+                    return found, objects
+        return "", []
 
     def _without_loose_ends(self, objects: list[str]) -> list[str]:
         """A qualifier stands before the word that it qualifies, or not at all."""
@@ -109,9 +105,7 @@ class Namer:
 
     def topics(self, lane: Lane) -> Topics:
         """What the lane is about as a whole: its intervals' names prefer these words."""
-        request: frozenset[str] = frozenset()
-        if lane.request:
-            request = frozenset(self._read(decode_words(lane.request)[1])[1])
+        request = frozenset(self._read_request(lane)[1])
         focus: dict[str, float] = {}
         topics = Topics(request, focus, {}, {})
         stride = max(1, len(lane.steps) // _FOCUS_STEPS)
@@ -143,8 +137,8 @@ class Namer:
             for word in self.tables.heads[head] & weights.keys():
                 weights[head] = weights.get(head, 0.0) + weights.pop(word)
         factors, verb = topics.factors, spoken or verb
-        if "error" in weights and verb not in _ABOUT_ERRORS:
-            weights["error"] *= _MET
+        if len(weights) > 1 and verb not in _ABOUT_ERRORS:
+            weights.pop("error", None)
         ranked = sorted(
             [
                 (-weight * (factors.get(word) or self._factor(word, topics)), word)
@@ -219,19 +213,19 @@ class Namer:
     def _find_evidence(self, features: bytes) -> _Evidence:
         said, wanted, did, touched, planned, _ = decode_words(features)
         weights: dict[str, float] = {}
-        said_verb, objects = self._read(said)
+        said_verb, objects = self._clauses.read(said)
         if any(word in self.tables.verbs for word in said):
             # An English verb: the model has seen it, and more than it.
-            said_verb = next(filter(_TELLING.__contains__, self._verbs(said[:_LEADING])), "")
+            said_verb = self._clauses.telling_verb(said)
         _add(weights, _placed(objects[:4], 1.0))
-        _add(weights, _placed(self._objects(touched)[:3], _TOUCHED))
-        _add(weights, _placed(self._objects(did[1:]), _DID))
-        planned_verb, objects = self._read(planned)
+        _add(weights, _placed(self._clauses.objects(touched)[:3], _TOUCHED))
+        _add(weights, _placed(self._clauses.objects(did[1:]), _DID))
+        planned_verb, objects = self._clauses.read(planned)
         _add(weights, _placed(objects[:3], _PLANNED))
-        asked_verb, objects = self._read(wanted)
+        asked_verb, objects = self._clauses.read(wanted)
         return _Evidence(
             said_verb,
-            "" if asked_verb in _WEAK else asked_verb,
+            "" if asked_verb in WEAK_VERBS else asked_verb,
             planned_verb,
             tuple(weights.items()),
             _placed(objects[:4], _ASKED),
@@ -244,77 +238,8 @@ class Namer:
             if len(self._tools) >= _MEMO_LIMIT:
                 self._tools.clear()
             pieces = plain_words(_SPLIT.findall(tool[-60:]), 4)
-            words = self._tools[tool] = _placed(self._objects(pieces), _NAMED)
+            words = self._tools[tool] = _placed(self._clauses.objects(pieces), _NAMED)
         return words
-
-    def _read(self, words: _Words) -> tuple[str, list[str]]:
-        """First telling verb and the object words, canonical, those behind the verb first."""
-        verb, objects, before = "", list[str](), list[str]()
-        unsure: tuple[str, str] | None = None
-        for piece in (piece for word in words for piece in self._english(word)):
-            found, used = self.tables.verb_of(piece), self._object(piece)
-            if found is not None and self._may_be_noun(piece, found):
-                unsure = unsure or (found, used)
-            elif found is not None and (
-                not verb or verb in _WEAK or (verb in _VAGUE and found in _TELLING)
-            ):
-                if verb:  # what was said before it is less telling
-                    before, objects = before + objects, []
-                verb = found
-                continue
-            if used and used not in objects:
-                objects.append(used)
-        objects += [word for word in before if word not in objects]
-        if not verb and unsure:
-            verb = unsure[0]
-            objects = [word for word in objects if word != unsure[1]] or objects
-        for head in self.tables.heads.keys() & set(objects):
-            objects = [word for word in objects if word not in self.tables.heads[head]]
-        return verb, objects
-
-    def _verbs(self, words: Iterable[str]) -> list[str]:
-        found = [(word, self.tables.verb_of(word)) for word in words if word not in _LOOSE]
-        return [verb for word, verb in found if verb and not self._may_be_noun(word, verb)]
-
-    def _may_be_noun(self, word: str, verb: str) -> bool:
-        """As often a noun: "order", "release"; not where the verb of the table is the word."""
-        return word in self.tables.general and word != verb
-
-    def _objects(self, words: Iterable[str]) -> list[str]:
-        objects: list[str] = []
-        for word in words:
-            if (used := self._object(word)) and used not in objects:
-                objects.append(used)
-        return objects
-
-    def _object(self, word: str) -> str:
-        """The object word to use, "" for words that say nothing."""
-        used = self._objects_of.get(word)
-        if used is None:
-            if len(self._objects_of) >= _MEMO_LIMIT:
-                self._objects_of.clear()
-            used = self._objects_of[word] = self._find_object(word)
-        return used
-
-    def _find_object(self, word: str) -> str:
-        tables = self.tables
-        if word in tables.objects:
-            return tables.objects[word]
-        if word in tables.general or word in tables.qualifiers:
-            return word
-        if word in tables.stop or word in tables.verbs or len(word) < _MIN_WORD:
-            return ""
-        if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-            return self._find_object(word[:-1])
-        if word.endswith(("ing", "ed", "ly", "ive", "ous", "able", "ful")):
-            return ""
-        return word
-
-    def _english(self, word: str) -> _Words:
-        if word in self.tables.verbs or word in self.tables.objects:
-            return (word,)
-        translated = translate_german(word)
-        return (word,) if translated is None else tuple(translated.split())
 
 
 def _placed(words: Sequence[str], share: float) -> tuple[tuple[str, float], ...]:
