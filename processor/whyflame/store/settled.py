@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from whyflame.model import MEASURES
+import duckdb
+import numpy as np
+
 from whyflame.store.duck import append, transaction
 from whyflame.store.marks import mark_tuple
+from whyflame.store.settled_columns import SettledColumns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from whyflame.model import Operation
     from whyflame.store.duck import Store
@@ -20,18 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["SettledWriter"]
 
 NOT_AGENT_WORK = "not_agent_work"
-_MEMO_LIMIT = 20_000
-# Columns of `settled` in their order: those that hardly change within a lane, those that say what
-# was done, and the measures.
-_lane_strings = attrgetter(
-    "span.tenant", "span.service", "span.environment", "span.service_version", "agent", "session",
-    "lane", "lane_parent", "root", "outcome", "span.dialect", "user",
-)  # fmt: skip
-_work_strings = attrgetter(
-    "kind", "leaf", "model", "provider", "tool", "skill", "status", "error_type",
-    "span.path_group", "span.domain", "span.effect", "why",
-)  # fmt: skip
-_measures = attrgetter(*MEASURES)
+_NEW = "new_settled"
 
 
 class SettledWriter:
@@ -45,11 +40,11 @@ class SettledWriter:
         self._store = store
         self._cursor = store.cursor()
         self._paths = store.paths
-        self._codes: dict[tuple[str | None, ...], tuple[int | None, ...]] = {}
-        row = self._cursor.execute(
+        self._columns = SettledColumns(store.strings, store.paths)
+        ((newest,),) = self._cursor.execute(
             "SELECT coalesce(max(generation), 0) FROM generations"
-        ).fetchone()
-        self._generation = int(row[0]) if row else 0
+        ).fetchall()
+        self._generation = int(newest)
 
     @property
     def generation(self) -> int:
@@ -74,10 +69,10 @@ class SettledWriter:
         dropped = [key for key in group.trace_keys if key not in working]
         strings, paths = self._store.strings, self._paths
         try:
-            rows = [self._row(op, generation) for op in operations if op.why != NOT_AGENT_WORK]
             last = _last_keys(group, operations)
-            with transaction(self._cursor):
-                append(self._cursor, "settled", rows)
+            written = [op for op in operations if op.why != NOT_AGENT_WORK]
+            with self._new_rows(written, generation) as insert, transaction(self._cursor):
+                insert()
                 append(
                     self._cursor,
                     "generations",
@@ -94,12 +89,39 @@ class SettledWriter:
         except BaseException:
             strings.forget()
             paths.forget()
-            self._codes.clear()
+            self._columns.forget()
             raise
         strings.confirm()
         paths.confirm()
         self._generation = generation
         return count
+
+    @contextmanager
+    def _new_rows(
+        self, operations: Sequence[Operation], generation: int
+    ) -> Iterator[Callable[[], object]]:
+        """How to insert the rows, inside a transaction; their columns are shown to DuckDB before."""
+        if not operations:
+            yield lambda: None
+            return
+        columns = self._columns.of(operations, generation)
+        selected = "*"
+        if any(op.span.extra for op in operations):
+            columns["extra_keys"] = _objects([list(op.span.extra) for op in operations])
+            columns["extra_values"] = _objects([list(op.span.extra.values()) for op in operations])
+            selected = (
+                "* EXCLUDE (extra_keys, extra_values), CASE WHEN len(extra_keys) > 0 "
+                "THEN map(extra_keys, extra_values) END AS extra"
+            )
+        self._cursor.register(_NEW, columns)
+        try:
+            yield partial(
+                self._cursor.execute, f"INSERT INTO settled BY NAME SELECT {selected} FROM {_NEW}"
+            )
+        finally:
+            # After a fatal error nothing can be taken back, and that error is what counts.
+            with suppress(duckdb.Error):
+                self._cursor.unregister(_NEW)
 
     def _drop(self, keys: list[int]) -> int:
         if not keys:
@@ -114,34 +136,17 @@ class SettledWriter:
         append(self._cursor, "counters", rows)
         return sum(count for _, count in counts)
 
-    def _row(self, op: Operation, generation: int) -> tuple[Any, ...]:
-        span = op.span
-        return (
-            span.span_key, span.trace_key, generation, op.counted, op.same_as, op.session_known,
-            op.run, op.turn, op.step, op.seq, op.lane_parent_step, self._paths.code(op.path),
-            *self._codes_of(_lane_strings(op)), *self._codes_of(_work_strings(op)),
-            span.start_ns, span.end_ns, *_measures(op), span.extra or None,
-        )  # fmt: skip
 
-    def _codes_of(self, values: tuple[str | None, ...]) -> tuple[int | None, ...]:
-        """Ids of strings that come together again and again: one look-up instead of a dozen."""
-        codes = self._codes.get(values)
-        if codes is None:
-            if len(self._codes) >= _MEMO_LIMIT:
-                self._codes.clear()
-            code = self._store.strings.code
-            codes = self._codes[values] = tuple(
-                [None if value is None else code(str(value)) for value in values]
-            )
-        return codes
+def _objects(values: list[list[str]]) -> NDArray[Any]:
+    found = np.empty(len(values), object)
+    found[:] = values
+    return found
 
 
 def _last_keys(group: Group, operations: Sequence[Operation]) -> dict[int, int]:
     """Newest span key seen for each trace, so that a restart knows what is still unsettled."""
     last: dict[int, int] = {}
-    for span in group.spans:
-        last[span.trace_key] = max(last.get(span.trace_key, -1), span.span_key)
-    for op in operations:
-        key = op.span.trace_key
-        last[key] = max(last.get(key, -1), op.span.span_key)
+    for span in group.spans or [operation.span for operation in operations]:
+        if span.span_key > last.get(span.trace_key, -1):
+            last[span.trace_key] = span.span_key
     return last

@@ -170,3 +170,25 @@ def test_no_call_means_no_tokens_where_calls_are_seen(store: Store) -> None:
     _settle(store, SettledWriter(store), [operation(made) for made in (call, tool, silent)])
     found = {row["session"]: row["input_tokens"] for row in totals(store, ("session",), _all())}
     assert found == {"a": 100, "b": 0, "c": None}
+
+
+def test_rows_hold_what_was_found_and_null_where_nothing_was(store: Store) -> None:
+    """Column by column: unknown for some, for all, zero, the largest number, promoted fields."""
+    spans = [span(1, number, session="s") for number in range(3)]
+    spans[1].extra.update({"team": "blue", "project": "x"})
+    ops = [operation(made) for made in spans]
+    ops[0].reasoning, ops[0].cost_nanousd, ops[0].step = None, 0, None
+    ops[1].reasoning, ops[1].cost_nanousd, ops[1].step = 2**62, None, 0
+    ops[2].reasoning, ops[2].cost_nanousd, ops[2].step = 7, 5, 1
+    for op in ops:
+        op.cache_write = None
+    _settle(store, SettledWriter(store), ops)
+    rows = store.cursor().execute(
+        "SELECT reasoning, cost_nanousd, step, cache_write, extra, counted, same_as, generation "
+        "FROM settled ORDER BY span_key"
+    )
+    assert rows.fetchall() == [
+        (None, 0, None, None, None, True, None, 1),
+        (2**62, None, 0, None, {"team": "blue", "project": "x"}, True, None, 1),
+        (7, 5, 1, None, None, True, None, 1),
+    ]
