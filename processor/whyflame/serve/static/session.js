@@ -132,7 +132,7 @@ export class SessionView {
             ["self time", duration(sums.self / 1e9)],
             ["lanes", String(run.lanes.length)],
             ["failed", String(sums.errors)],
-          ].map(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]),
+          ].map(([term, value]) => h("div", {}, h("dt", {}, term), h("dd", {}, value))),
         ),
       ),
       h("div", { class: "panel lanes-panel" }, lanes.element),
