@@ -8,6 +8,7 @@ them as a yardstick: ratios to it hold on a busy machine, the figures themselves
 from __future__ import annotations
 
 import argparse
+import gc
 import tempfile
 import time
 from pathlib import Path
@@ -101,6 +102,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--spans", type=int, default=512, help="spans a request")
     options = parser.parse_args()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)  # as the store process does
     columns = [
         measure(Workload(REQUESTS, options.spans, content=content), options.rounds)
         for content in (False, True)
