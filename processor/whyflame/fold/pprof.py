@@ -15,7 +15,7 @@ from whyflame.fold.numeric import is_numpy_worth_it
 from whyflame.fold.packing import gzip_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from whyflame.fold.profile import Labels, Profile
 
@@ -49,11 +49,16 @@ _DEFAULT = PprofOptions()
 
 def encode(profile: Profile, options: PprofOptions = _DEFAULT) -> bytes:
     """The gzipped message, ready for a `.pb.gz` file or a push."""
-    return gzip_bytes(encode_message(profile, options), options.level)
+    return gzip_bytes(_pieces(profile, options), options.level)
 
 
 def encode_message(profile: Profile, options: PprofOptions = _DEFAULT) -> bytes:
     """The bare protobuf message."""
+    return b"".join(_pieces(profile, options))
+
+
+def _pieces(profile: Profile, options: PprofOptions) -> Iterator[bytes]:
+    """The message bit by bit, so that what is there can be compressed while samples are laid out."""
     if not options.keep_nano_usd:
         profile, _ = in_micro_usd(profile)
     strings = _Strings()
@@ -79,7 +84,9 @@ def encode_message(profile: Profile, options: PprofOptions = _DEFAULT) -> bytes:
         *comments,
         _number(14, strings.index(profile.default)),
     ]
-    return b"".join([*head, _samples(profile, ids, labels), _message(3, mapping), *tail])
+    yield b"".join(head)
+    yield from _samples(profile, ids, labels)
+    yield b"".join([_message(3, mapping), *tail])
 
 
 class _Strings:
@@ -166,11 +173,12 @@ def _first_use(profile: Profile) -> list[int]:
     return list(dict.fromkeys(profile.frame_ids))
 
 
-def _samples(profile: Profile, ids: Sequence[int], labels: Sequence[bytes]) -> bytes:
+def _samples(profile: Profile, ids: Sequence[int], labels: Sequence[bytes]) -> Iterator[bytes]:
     if is_numpy_worth_it(len(profile)):
         from whyflame.fold.pprof_vectors import encode_samples
 
-        return encode_samples(profile, ids, labels)
+        yield from encode_samples(profile, ids, labels)
+        return
     encoded = [varint(number) for number in ids]
     # Backwards: leaf first, the last sample at the beginning.
     pieces = list(map(encoded.__getitem__, reversed(profile.frame_ids)))
@@ -191,7 +199,7 @@ def _samples(profile: Profile, ids: Sequence[int], labels: Sequence[bytes]) -> b
         )
     ]
     sizes = _varints(map(len, bodies))
-    return b"".join([b"\x12%b%b" % parts for parts in zip(sizes, bodies, strict=True)])
+    yield b"".join([b"\x12%b%b" % parts for parts in zip(sizes, bodies, strict=True)])
 
 
 def _varints(values: Iterable[int]) -> list[bytes]:

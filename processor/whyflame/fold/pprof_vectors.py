@@ -14,7 +14,7 @@ import numpy as np
 from whyflame.fold.vectors import as_array
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,8 +39,10 @@ def first_use(profile: Profile) -> list[int]:
     return order
 
 
-def encode_samples(profile: Profile, ids: Sequence[int], labels: Sequence[bytes]) -> bytes:
-    """The `sample` fields of a profile.
+def encode_samples(
+    profile: Profile, ids: Sequence[int], labels: Sequence[bytes]
+) -> Iterator[bytes]:
+    """The `sample` fields of a profile, block by block.
 
     Args:
         profile: What to write.
@@ -62,10 +64,11 @@ def encode_samples(profile: Profile, ids: Sequence[int], labels: Sequence[bytes]
 
     starts = range(0, len(profile), _BLOCK)
     if len(starts) <= _WORKERS:
-        return b"".join(map(encode_block, starts))
+        yield from map(encode_block, starts)
+        return
     # numpy lets go of Python's lock inside its loops, so blocks run side by side.
     with ThreadPoolExecutor(_WORKERS) as pool:
-        return b"".join(pool.map(encode_block, starts))
+        yield from pool.map(encode_block, starts)
 
 
 def encode_tables(names: Sequence[int]) -> bytes:

@@ -112,8 +112,9 @@ def test_the_gzip_header_carries_no_time_and_no_name() -> None:
 
 def test_a_large_body_is_one_gzip_member_and_always_the_same() -> None:
     data = b"".join(hashlib.sha256(str(i).encode()).digest() for i in range(80_000)) + b"end"
-    packed = gzip_bytes(data, 1)
-    assert packed == gzip_bytes(data, 1)
+    packed = gzip_bytes([data], 1)
+    pieces = [data[start : start + 300_007] for start in range(0, len(data), 300_007)]
+    assert packed == gzip_bytes([data], 1) == gzip_bytes(pieces, 1)
     assert gzip.GzipFile(fileobj=io.BytesIO(packed)).read() == data
     reader = zlib.decompressobj(31)
     assert reader.decompress(packed) == data
