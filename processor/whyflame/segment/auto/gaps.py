@@ -33,6 +33,7 @@ _SHORT_PROMPT = 6  # bit length of the bytes: under 64
 _SIZES = 16
 _PLACES = 10
 _SMALL = 200
+_SIZE_STEPS = 4  # sizes are bit lengths: four are a text sixteen times as long
 
 
 @dataclass(frozen=True)
@@ -259,6 +260,7 @@ def _before(values: Floats) -> Floats:
 def _state(table: StepTable, before: Rows, same: Bools, turned: Bools) -> Floats:
     """Failures, turns, speakers, sizes."""
     failed = table.failed
+    said = table.model["sizes"][:, 1].astype(np.float32)
     result_only = (table.argument_size == 0) & (table.result_size > 0) & (table.calls > 0)
     asks = table.activity == CODES["ask"]
     columns = [
@@ -282,5 +284,7 @@ def _state(table: StepTable, before: Rows, same: Bools, turned: Bools) -> Floats
         np.minimum(table.result_size[before], 16) / 16,
         np.minimum(table.argument_size, 16) / 16,
         np.minimum(table.argument_size[before], 16) / 16,
+        (said - said[before]) / _SIZE_STEPS,
+        (said[_neighbour(table, 1)] - said) / _SIZE_STEPS,
     ]
     return np.column_stack(columns).astype(np.float32)
