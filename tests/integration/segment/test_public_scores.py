@@ -51,6 +51,15 @@ def test_content_off(shared: Path) -> None:
     assert scores["boundary_f1"] >= 0.36
 
 
+def test_names(shared: Path) -> None:
+    """The verb in more than half, an object word somewhere in the path in two of three."""
+    path = shared / "bench" / "trajectories" / "claude_code_todo.jsonl.gz"
+    names = evaluate_file(path, load_segmenter(SegmentConfig())).names
+    assert names["verb_class"] >= 0.55
+    assert names["object_word_in_path"] >= 0.68
+    assert names["object_word"] >= 0.48
+
+
 def test_group_count_of_gestures(shared: Path) -> None:
     """Within a quarter of the annotated number."""
     path = shared / "bench" / "trajectories" / "osworld_human.jsonl.gz"

@@ -22,6 +22,8 @@ DEFAULT_ROOT = "handle request"
 _EVIDENCE_STEPS, _FOCUS_STEPS = 6, 8
 _ASKED_WITHIN = 3  # steps of which one tells the request, where no span of its own does
 _GENERAL_BONUS, _COMMON_BONUS, _TOPIC_BONUS = 10.0, 8.0, 10.0
+_GOES_WITH_BONUS = 30.0
+_NONE: frozenset[str] = frozenset()
 _PLANNED, _ASKED, _TOUCHED, _DID, _NAMED = 8.0, 2.0, 0.6, 0.4, 0.05
 _MEMO_LIMIT = 50_000
 # Other work merely meets errors: a refund that fails is a refund.
@@ -139,6 +141,8 @@ class Namer:
         factors, verb = topics.factors, spoken or verb
         if len(weights) > 1 and verb not in _ABOUT_ERRORS:
             weights.pop("error", None)
+        for word in self.tables.go_with.get(verb, _NONE) & weights.keys():
+            weights[word] *= _GOES_WITH_BONUS
         ranked = sorted(
             [
                 (-weight * (factors.get(word) or self._factor(word, topics)), word)
