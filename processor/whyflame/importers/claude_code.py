@@ -177,7 +177,8 @@ class _Reader:
             if chain.newest is not None:
                 chain.newest.open = False
         merge_usage(call, entry, message, failed=failed)
-        self._blocks(chain, turn, call, message.get("content"), at)
+        if not failed:  # else the words are the program's
+            self._blocks(chain, turn, call, message.get("content"), at)
         chain.newest, chain.seen_ns = call, max(chain.seen_ns, at)
         stop = message.get("stop_reason")
         chain.answered = is_one_of(stop, _FINAL) or failed
