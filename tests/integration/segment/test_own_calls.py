@@ -83,8 +83,8 @@ def test_own_calls_are_counted_once(endpoint: Endpoint, tmp_path: Path) -> None:
         for session in ("alpha", "beta"):
             serving.send([("traces", run_of(session))])
         wait_until(lambda: (own(serving) or {}).get("llm_calls") == len(endpoint.requests) == 2)
-        time.sleep(1.5)  # several settle passes: nothing may follow from what was stored
-        serving.settle()
+        for _ in range(3):  # nothing may follow from what was stored
+            serving.settle()
         row = own(serving)
         assert row is not None
         assert len(endpoint.requests) == row["llm_calls"] == 2
