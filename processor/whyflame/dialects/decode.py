@@ -71,7 +71,8 @@ _MESSAGES: tuple[tuple[str, int | None, tuple[tuple[str, int, int | str], ...]],
     ("ScopeLogs", None, (("scope", 1, "Scope"), ("records", 2, "*LogRecord"))),
     ("ResourceLogs", None, (("resource", 1, "Resource"), ("scopes", 2, "*ScopeLogs"))),
     ("Logs", None, (("resources", 1, "*ResourceLogs"),)),
-    ("KeyValues", 1, ()),
+    ("KeyValue", None, (("key", 1, _STRING), ("value", 2, _BYTES))),
+    ("KeyValues", None, (("pairs", 1, "*KeyValue"),)),
     ("Values", None, (("values", 1, "*Raw"),)),
     ("Raw", None, ()),
 )
@@ -154,9 +155,12 @@ def decode_logs(payload: bytes) -> Any:
 
 
 def decode_key_values(payload: bytes) -> dict[str, bytes]:
-    """`KeyValueList` bytes -> raw value by key; empty when undecodable."""
+    """`KeyValueList` bytes -> raw value by key; empty when undecodable.
+
+    In order of arrival, since texts are made of it: a map's order differs from process to process.
+    """
     try:
-        return dict(_KEY_VALUES.FromString(payload).attributes)
+        return {pair.key: pair.value for pair in _KEY_VALUES.FromString(payload).pairs}
     except DecodeError:
         return {}
 

@@ -102,3 +102,9 @@ def test_json_text_is_parsed() -> None:
     assert read_json(raw('["a"]')) == ["a"]
     assert read_json(raw("plain")) is None
     assert read_json(raw(["a"])) == ["a"]
+
+
+def test_structured_values_keep_the_order_in_which_they_came() -> None:
+    """Features are made of them: a replay in another process must find the same bytes."""
+    sent = {f"key{number * 7919 % 1000}": number for number in range(64)}
+    assert list(read_any(any_value(sent).SerializeToString())) == list(sent)
