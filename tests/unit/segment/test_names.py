@@ -185,3 +185,17 @@ def test_a_lane_without_a_request_of_its_own_takes_the_first_prompt() -> None:
     lane = Lane(steps=[first, step("go on")])
     assert NAMER.topics(lane).request == {"warehouse"}
     assert NAMER.root(lane) == "migrate warehouse"
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("read about the cities", "inspect city"),
+        ("read about movies", "inspect movie"),
+        ("the numerical values", "inspect value"),
+        ("host names of machines", "inspect machine"),
+    ],
+)
+def test_nouns_only_and_in_the_singular(said: str, name: str) -> None:
+    """Plurals and adjectives do not make names of their own."""
+    assert name_of(said) == name

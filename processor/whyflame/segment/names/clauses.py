@@ -20,11 +20,15 @@ _VAGUE = WEAK_VERBS | {"inspect", "find"}
 _TELLING = frozenset(
     "diagnose translate summarize refund restore triage migrate pay send deploy compare".split()
 )
-_LOOSE = frozenset(["debug", "investigate"])  # often said of plain reading: the model decides
+# Often said of something else, so that the model decides: "debug" of plain reading, "host" of nouns.
+_LOOSE = frozenset(
+    "debug investigate host ship commit push port charge post message upload publish".split()
+)
 _LEADING = 2  # words of a clause among which its verb stands
 _MIN_WORD = 3
 _MEMO_LIMIT = 50_000
-_HARDLY_NOUNS = ("ing", "ed", "ly", "ive", "ous", "able", "ful", "est")
+_HARDLY_NOUNS = ("ing", "ed", "ly", "ive", "ous", "able", "ful", "est", "ical")
+_PLURALS_OF_IE = frozenset(["movies", "cookies", "calories", "series", "species", "pies", "ties"])
 _NOUNS_ALL_THE_SAME = (
     "test",
     "quest",
@@ -121,6 +125,8 @@ class ClauseReader:
             return word
         if word in tables.stop or word in tables.verbs or len(word) < _MIN_WORD:
             return ""
+        if word.endswith("ies") and word not in _PLURALS_OF_IE:
+            return self._find_object(word[:-3] + "y")
         if word.endswith("s") and not word.endswith(("ss", "us", "is")):
             return self._find_object(word[:-1])
         if word.endswith(_HARDLY_NOUNS) and not word.endswith(_NOUNS_ALL_THE_SAME):
