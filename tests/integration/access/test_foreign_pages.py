@@ -73,6 +73,7 @@ def places(folder: Path) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.slow
 def test_no_route_answers_under_a_foreign_name(tmp_path: Path) -> None:
     """A page that lets its own name point to 127.0.0.1 reads nothing."""
     routes = places(tmp_path)
@@ -88,6 +89,7 @@ def test_no_route_answers_under_a_foreign_name(tmp_path: Path) -> None:
     assert len(routes) > 80
 
 
+@pytest.mark.slow
 def test_no_answer_may_be_read_by_another_origin(tmp_path: Path) -> None:
     """No route says that a foreign page may read it, nor lets one send what browsers ask about."""
     asking = {

@@ -148,6 +148,7 @@ def test_a_question_ends_when_its_client_goes_away(store: Store) -> None:
     assert "the client went away" in Endless.reason
 
 
+@pytest.mark.slow
 def test_those_that_wait_are_bounded(store: Store) -> None:
     """And are told when to come again."""
     app = build(store, QueryConfig(timeout=4, concurrency=1), Endless)
