@@ -101,7 +101,7 @@ WITH open AS (
     SELECT b.span_key, b.trace_key, b.generation, n.received_ns, r.over_ns
     FROM export_batch b JOIN export_runs r USING (tenant, session, run)
     JOIN spans n ON n.span_key = b.span_key
-    WHERE n.received_ns > $recent
+    WHERE n.received_ns > $recent AND n.received_ns <= $now
 ), versions AS (
     SELECT s.span_key, s.path_id,
         row_number() OVER (PARTITION BY s.span_key ORDER BY s.generation DESC) AS age
@@ -144,6 +144,7 @@ def hold_back(
         _HELD,
         {
             "recent": now_ns - rule.hold_ns,
+            "now": now_ns,  # received later: the clock was put back, and nobody knows for how long
             "upto": upto,
             "agreeing": AGREEING,
             "hold": rule.hold_ns,

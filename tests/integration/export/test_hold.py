@@ -95,3 +95,12 @@ def test_what_waits_survives_a_restart(tmp_path: Path) -> None:
     again.tick(320)
     assert again.exported_tokens() == 6 * TOKENS
     again.close()
+
+
+def test_a_clock_that_is_put_back_holds_nothing(run: Growing) -> None:
+    """Received a day from now, says the clock: better now than in a day."""
+    run.arrive([*run.steps(3), *run.steps(3)])
+    run.settle.tick(everything=True)
+    run.clock.advance(-86_400)
+    run.tick()
+    assert run.exported_tokens() == 6 * TOKENS
