@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from multiprocessing.connection import Connection
 
+    from starlette.applications import Starlette
+
     from whyflame.config import Config
     from whyflame.export import ExportJob
     from whyflame.index.indexer import Indexer
@@ -123,6 +125,26 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
     pipe: Connection,
 ) -> None:
     """Start the threads, serve HTTP until asked to stop, join the threads."""
+    threads = _threads(config, pipeline, state)
+    threads.append(threading.Thread(target=_listen_to_supervisor, args=(pipe, state), daemon=True))
+    app = _api(config, pipeline, writer, state, metrics_dir)
+    for thread in threads:
+        thread.start()
+    host, port = listener.getsockname()[:2]
+    pipe.send({"api": f"[{host}]:{port}" if ":" in host else f"{host}:{port}"})
+    asyncio.run(_serve(app, listener, config, state))
+    state.stopping.set()
+    if pipeline.forwarding is not None:
+        pipeline.forwarding.stop()
+    for thread in threads:
+        if not thread.daemon:
+            thread.join()
+    if pipeline.export_job is not None:
+        pipeline.export_job.close(deadline_seconds=5.0)
+
+
+def _threads(config: Config, pipeline: Pipeline, state: _State) -> list[threading.Thread]:
+    """One for each stage; what the configuration leaves out has none."""
     threads = [
         _thread("index", state, lambda: _index(pipeline.indexer), INDEX_SECONDS),
         _thread("retention", state, lambda: _sweep(pipeline, state), SWEEP_SECONDS, eager=False),
@@ -130,7 +152,6 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
             "settle", state, lambda: _settle(pipeline, state), config.segment.interval, eager=False
         ),
         _thread("coverage", state, CoverageGauges(pipeline).refresh, COVERAGE_SECONDS, eager=False),
-        threading.Thread(target=_listen_to_supervisor, args=(pipe, state), daemon=True),
     ]
     export = pipeline.export_job
     if export is not None:
@@ -143,7 +164,27 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
         forwarding.start()
         steps = forwarding.steps()
         threads += [_thread("forward", state, step, FORWARD_SECONDS) for step in steps]
-    questions = StoreQuestions(
+    return threads
+
+
+def _api(
+    config: Config, pipeline: Pipeline, writer: JournalWriter, state: _State, metrics_dir: Path
+) -> Starlette:
+    """Questions, actions and the routes of others, as one application."""
+    runner = Runner(pipeline.store, config.query)
+    outbox_changes = partial(_outbox_changes, pipeline.export_job, state)
+    routes = [
+        *pyroscope_routes(runner, config, now_ns),
+        *outbox_routes(pipeline.store, runner, now_ns, outbox_changes),
+    ]
+    actions = _actions(config, pipeline, writer, state)
+    return build_api(
+        _questions(config, pipeline), runner, actions, metrics_dir, config.http, routes
+    )
+
+
+def _questions(config: Config, pipeline: Pipeline) -> StoreQuestions:
+    return StoreQuestions(
         pipeline.store,
         config,
         now_ns,
@@ -152,38 +193,21 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
             "journal_losses": pipeline.indexer.losses,
         },
     )
-    actions = Actions(
+
+
+def _actions(config: Config, pipeline: Pipeline, writer: JournalWriter, state: _State) -> Actions:
+    data_dir = pipeline.store.path.parent
+    return Actions(
         is_ready=lambda: state.receivers_ready and not state.stopping.is_set(),
         ingest=lambda name, body, tenant: writer.append(
             body, signal=Signal[name.upper()], received_ns=now_ns(), tenant=tenant
         ),
         segment=lambda *asked: _segment_now(pipeline, config, state, asked),
         forget=lambda session, user, tenant: _forget(
-            pipeline.store.path.parent, state, ForgetRequest(tenant, session, user)
+            data_dir, state, ForgetRequest(tenant, session, user)
         ),
-        forgotten=lambda identifier, tenant: result_of(
-            pipeline.store.path.parent, identifier, tenant
-        ),
+        forgotten=lambda identifier, tenant: result_of(data_dir, identifier, tenant),
     )
-    runner = Runner(pipeline.store, config.query)
-    routes = [
-        *pyroscope_routes(runner, config, now_ns),
-        *outbox_routes(pipeline.store, runner, now_ns, partial(_outbox_changes, export, state)),
-    ]
-    app = build_api(questions, runner, actions, metrics_dir, config.http, routes)
-    for thread in threads:
-        thread.start()
-    host, port = listener.getsockname()[:2]
-    pipe.send({"api": f"[{host}]:{port}" if ":" in host else f"{host}:{port}"})
-    asyncio.run(_serve(app, listener, config, state))
-    state.stopping.set()
-    if forwarding is not None:
-        forwarding.stop()
-    for thread in threads:
-        if not thread.daemon:
-            thread.join()
-    if export is not None:
-        export.close(deadline_seconds=5.0)
 
 
 def _thread(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from whyflame.fold.where import Fragment
@@ -9,13 +10,14 @@ from whyflame.model import TOKEN_PARTS
 from whyflame.store.totals import NO_USAGE, code_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from whyflame.store.readable import Cursor, Readable
 
 __all__ = ["EVERYTHING", "coverage"]
 
 _DUBIOUS = "(SELECT span_key, dubious FROM spans WHERE dubious IS NOT NULL AND len(dubious) > 0)"
+
+_Rows = Callable[[str], list[tuple[Any, ...]]]
+"""Runs a query with the parameters of the filter."""
 
 EVERYTHING = Fragment("")
 """The filter that excludes nothing, tenants included; for metrics."""
@@ -34,34 +36,50 @@ def coverage(store: Readable, condition: Fragment, tenant: str | None = None) ->
         return cursor.execute(query, list(condition.params)).fetchall()
 
     base = f"(SELECT * FROM settled_now{condition.sql})"
+    return {
+        **_counted(store, rows, base),
+        "by_dialect": _producers(store, rows, base),
+        "merged_views": _reasons(store, rows, base, "same_as IS NOT NULL"),
+        "not_counted": _reasons(store, rows, base, "same_as IS NULL"),
+        "claimed_by_agents_not_counted": _claimed(rows, base),
+        **_of_spans(rows, base),
+        "counters": _counters(cursor, tenant),
+    }
+
+
+def _counted(store: Readable, rows: _Rows, base: str) -> dict[str, int]:
+    """How much counts, and what is not known of it."""
     llm = code_of(store, "llm")
-    counted = rows(
+    (counted,) = rows(
         f"SELECT count(*) FILTER (counted), "
         f"count(*) FILTER (counted AND kind = {llm} AND {NO_USAGE}), "
         f"count(*) FILTER (counted AND kind = {llm} AND NOT ({NO_USAGE}) AND cost_nanousd IS NULL), "
         f"count(DISTINCT session) FILTER (counted), "
         f"count(DISTINCT session) FILTER (counted AND NOT session_known) FROM {base}"
-    )[0]
+    )
+    names = (
+        "operations",
+        "calls_without_usage",
+        "unpriced_calls",
+        "sessions",
+        "sessions_without_id",
+    )
+    return dict(zip(names, counted, strict=True))
+
+
+def _claimed(rows: _Rows, base: str) -> dict[str, int | None]:
+    """What agents and wrappers say that they used; it counts nowhere."""
+    (claimed,) = rows(
+        "SELECT count(*), sum(s.claimed_input)::BIGINT, sum(s.claimed_output)::BIGINT "
+        f"FROM {base} o JOIN spans s USING (span_key) "
+        "WHERE s.claimed_input IS NOT NULL OR s.claimed_output IS NOT NULL"
+    )
+    return dict(zip(("spans", "input_tokens", "output_tokens"), claimed, strict=True))
+
+
+def _of_spans(rows: _Rows, base: str) -> dict[str, Any]:
+    """What is wrong with spans as they were sent."""
     return {
-        "operations": counted[0],
-        "calls_without_usage": counted[1],
-        "unpriced_calls": counted[2],
-        "sessions": counted[3],
-        "sessions_without_id": counted[4],
-        "by_dialect": _producers(store, rows, base),
-        "merged_views": _reasons(store, rows, base, "same_as IS NOT NULL"),
-        "not_counted": _reasons(store, rows, base, "same_as IS NULL"),
-        "claimed_by_agents_not_counted": dict(
-            zip(
-                ("spans", "input_tokens", "output_tokens"),
-                rows(
-                    "SELECT count(*), sum(s.claimed_input)::BIGINT, sum(s.claimed_output)::BIGINT "
-                    f"FROM {base} o JOIN spans s USING (span_key) "
-                    "WHERE s.claimed_input IS NOT NULL OR s.claimed_output IS NOT NULL"
-                )[0],
-                strict=True,
-            )
-        ),
         "orphan_spans": rows(
             f"SELECT count(*) FROM {base} o JOIN spans s USING (span_key) "
             "WHERE s.parent_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM spans p "
@@ -81,13 +99,10 @@ def coverage(store: Readable, condition: Fragment, tenant: str | None = None) ->
                 "GROUP BY ALL ORDER BY 2 DESC, 1"
             )
         ),
-        "counters": _counters(cursor, tenant),
     }
 
 
-def _reasons(
-    store: Readable, rows: Callable[[str], list[tuple[Any, ...]]], base: str, condition: str
-) -> dict[str, int]:
+def _reasons(store: Readable, rows: _Rows, base: str, condition: str) -> dict[str, int]:
     """Spans that do not count, by reason."""
     return {
         store.strings.value(why): number
@@ -110,9 +125,7 @@ def _counters(cursor: Cursor, tenant: str | None) -> dict[str, dict[str, int]]:
     return found
 
 
-def _producers(
-    store: Readable, rows: Callable[[str], list[tuple[Any, ...]]], base: str
-) -> list[dict[str, Any]]:
+def _producers(store: Readable, rows: _Rows, base: str) -> list[dict[str, Any]]:
     """What each instrumentation reports, and what it leaves out."""
     llm = code_of(store, "llm")
     keys = (
