@@ -6,6 +6,7 @@ import random
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings, strategies as st
 from tests.unit.settle.builders import GAP, Trace
 
@@ -35,6 +36,7 @@ def places(operations: list[Operation]) -> dict[tuple[bytes, bytes], tuple[Any, 
     }
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=8), st.randoms(use_true_random=False))
 @settings(max_examples=15, deadline=None)
 def test_sessions_are_arranged_as_if_each_were_alone(sizes: list[int], draw: random.Random) -> None:
