@@ -33,6 +33,10 @@ _OVERTIME_SECONDS = 3.0
 _PRUNE_NS = 60 * SECOND_NS
 _DRIFT_NS = 300 * SECOND_NS
 _SERIES_MEMORY_NS = 24 * 3600 * SECOND_NS
+# A parent that has not arrived means that a run goes on, or that it was lost with its process, or
+# belongs to a caller that sends its spans elsewhere. Runs of the last kinds have to be in the
+# backend within a minute as well, so it is not waited for longer.
+_PARENT_SECONDS = 45.0
 
 
 class ExportJob:
@@ -263,10 +267,11 @@ class _Channel:
 
 
 def _hold_rule(bound: BoundExporter) -> HoldRule:
+    idle = bound.settle.idle
     return HoldRule(
         hold_ns=int(bound.settings.hold * SECOND_NS),
-        idle_ns=int(bound.settle.idle * SECOND_NS),
-        patience_ns=int(bound.settle.max_hold * SECOND_NS),
+        idle_ns=int(idle * SECOND_NS),
+        patience_ns=int(max(idle, _PARENT_SECONDS) * SECOND_NS),
     )
 
 
