@@ -93,7 +93,7 @@ bench: .venv/dev  ## figures: ingest and its parts, Phoenix beside it, fold, que
 	@test ! -d ../shared/bench || $(BIN)/python bench/segmentation/evaluate.py --bench ../shared/bench
 
 # Helm and the peers of tests take minutes to build, once; without Go what needs them skips (and fails in CI).
-PEERS := $(filter-out scripts/setup scripts/quiet scripts/image-test,$(wildcard scripts/*))
+PEERS := $(addprefix scripts/,collector helm querier)
 peers:
 	@if command -v go >/dev/null; then for build in $(PEERS); do $(QUIET) "build of a peer" $$build || exit; done; fi
 
