@@ -17,11 +17,12 @@ from whyflame.serve.differences import DIFF_ENCODINGS, UNITS, encode_diff
 from whyflame.serve.options import page_options
 from whyflame.store.ask import fold_projection
 from whyflame.store.completion import complete_values
-from whyflame.store.coverage import coverage
+from whyflame.store.coverage import count_lost, coverage
 from whyflame.store.extent import newest_generation, operations_extent
 from whyflame.store.owner import owned_by
 from whyflame.store.passing import passing
 from whyflame.store.session_view import list_sessions, show_session
+from whyflame.store.state import remembered
 from whyflame.store.totals import INNER_KEYS, totals
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from whyflame.store.readable import Readable
 
 __all__ = ["StoreQuestions"]
+
+_MOST_KEPT_ROWS = 1000
 
 
 class StoreQuestions:
@@ -70,10 +73,15 @@ class StoreQuestions:
             NothingMatched: Filters were given and no operation passes them.
         """
         condition = compile_filter(self._projection(chosen))
-        return {
-            **self.sums(by, chosen),
-            "coverage": coverage(self._store, condition, chosen.tenant),
-        }
+        sums = self.sums(by, chosen)
+        question = ("coverage", condition.sql, repr(condition.params), chosen.tenant)
+        report = remembered(
+            self._store,
+            question,
+            lambda: coverage(self._store, condition, chosen.tenant),
+        )
+        counters = count_lost(self._store.cursor(), chosen.tenant)
+        return {**sums, "coverage": {**report, "counters": counters}}
 
     def sums(self, by: tuple[str, ...], chosen: Filter) -> dict[str, Any]:
         """See `PageQuestions`.
@@ -84,7 +92,12 @@ class StoreQuestions:
         for field in by:
             check_field(field, self._config.fields)
         condition = compile_filter(self._projection(chosen))
-        rows = totals(self._store, by, condition, chosen.tenant)
+        rows = remembered(
+            self._store,
+            ("totals", by, condition.sql, repr(condition.params), chosen.tenant),
+            lambda: totals(self._store, by, condition, chosen.tenant),
+            lambda found: len(found) <= _MOST_KEPT_ROWS,
+        )
         if chosen.is_set and not any(row["operations"] for row in rows):
             raise NothingMatched("no operation matches these filters")
         for row in rows:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from whyflame.fold.where import Fragment
 from whyflame.model import TOKEN_PARTS
+from whyflame.store.orphans import count_orphans
 from whyflame.store.totals import NO_USAGE, code_of
 
 if TYPE_CHECKING:
     from whyflame.store.readable import Cursor, Readable
 
-__all__ = ["EVERYTHING", "coverage"]
+__all__ = ["EVERYTHING", "count_lost", "coverage"]
 
-_DUBIOUS = "(SELECT span_key, dubious FROM spans WHERE dubious IS NOT NULL AND len(dubious) > 0)"
+_CLAIMS = "(claimed_input IS NOT NULL OR claimed_output IS NOT NULL)"
+_REMARKABLE = f"{_CLAIMS} OR (dubious IS NOT NULL AND len(dubious) > 0)"
 
 _Rows = Callable[[str], list[tuple[Any, ...]]]
 """Runs a query with the parameters of the filter."""
@@ -41,65 +44,69 @@ def coverage(store: Readable, condition: Fragment, tenant: str | None = None) ->
         "by_dialect": _producers(store, rows, base),
         "merged_views": _reasons(store, rows, base, "same_as IS NOT NULL"),
         "not_counted": _reasons(store, rows, base, "same_as IS NULL"),
-        "claimed_by_agents_not_counted": _claimed(rows, base),
-        **_of_spans(rows, base),
-        "counters": _counters(cursor, tenant),
+        **_remarked(cursor, rows, base),
+        "orphan_spans": count_orphans(store, cursor, condition),
+        "unknown_scopes": _unknown_scopes(rows, base),
+        "counters": count_lost(cursor, tenant),
     }
 
 
 def _counted(store: Readable, rows: _Rows, base: str) -> dict[str, int]:
     """How much counts, and what is not known of it."""
-    llm = code_of(store, "llm")
-    (counted,) = rows(
-        f"SELECT count(*) FILTER (counted), "
-        f"count(*) FILTER (counted AND kind = {llm} AND {NO_USAGE}), "
-        f"count(*) FILTER (counted AND kind = {llm} AND NOT ({NO_USAGE}) AND cost_nanousd IS NULL), "
-        f"count(DISTINCT session) FILTER (counted), "
-        f"count(DISTINCT session) FILTER (counted AND NOT session_known) FROM {base}"
+    sums = "coalesce(sum(number), 0)::BIGINT, count(session), count(session) FILTER (unknown)"
+    ((operations, sessions, without_id),) = rows(
+        f"SELECT {sums} FROM (SELECT session, count(*) AS number, "
+        f"bool_or(NOT session_known) AS unknown FROM {base} WHERE counted GROUP BY session)"
     )
-    names = (
-        "operations",
-        "calls_without_usage",
-        "unpriced_calls",
-        "sessions",
-        "sessions_without_id",
+    # Almost every call tells its input and has a price: the others are few.
+    ((without_usage, unpriced),) = rows(
+        f"SELECT count(*) FILTER ({NO_USAGE}), "
+        f"count(*) FILTER (NOT ({NO_USAGE}) AND cost_nanousd IS NULL) FROM {base} "
+        f"WHERE counted AND kind = {code_of(store, 'llm')} "
+        f"AND ({TOKEN_PARTS[0]} IS NULL OR cost_nanousd IS NULL)"
     )
-    return dict(zip(names, counted, strict=True))
-
-
-def _claimed(rows: _Rows, base: str) -> dict[str, int | None]:
-    """What agents and wrappers say that they used; it counts nowhere."""
-    (claimed,) = rows(
-        "SELECT count(*), sum(s.claimed_input)::BIGINT, sum(s.claimed_output)::BIGINT "
-        f"FROM {base} o JOIN spans s USING (span_key) "
-        "WHERE s.claimed_input IS NOT NULL OR s.claimed_output IS NOT NULL"
-    )
-    return dict(zip(("spans", "input_tokens", "output_tokens"), claimed, strict=True))
-
-
-def _of_spans(rows: _Rows, base: str) -> dict[str, Any]:
-    """What is wrong with spans as they were sent."""
     return {
-        "orphan_spans": rows(
-            f"SELECT count(*) FROM {base} o JOIN spans s USING (span_key) "
-            "WHERE s.parent_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM spans p "
-            "WHERE p.trace_key = s.trace_key AND p.span_id = s.parent_id)"
-        )[0][0],
-        "bad_values": dict(
-            rows(
-                "SELECT reason, count(*) FROM (SELECT unnest(s.dubious) AS reason "
-                f"FROM {base} o JOIN {_DUBIOUS} s USING (span_key)) GROUP BY ALL ORDER BY 1"
-            )
-        ),
-        "unknown_scopes": dict(
-            rows(
-                "SELECT coalesce(nullif(scope, ''), '(none)') AS scope, count(*) "
-                "FROM spans s JOIN origins USING (origin) "
-                f"WHERE dialect = 'other' AND s.trace_key IN (SELECT trace_key FROM {base}) "
-                "GROUP BY ALL ORDER BY 2 DESC, 1"
-            )
-        ),
+        "operations": operations,
+        "calls_without_usage": without_usage,
+        "unpriced_calls": unpriced,
+        "sessions": sessions,
+        "sessions_without_id": without_id,
     }
+
+
+def _remarked(cursor: Cursor, rows: _Rows, base: str) -> dict[str, Any]:
+    """What agents and wrappers say that they used, which counts nowhere; and values as sent."""
+    claimed: dict[str, int | None] = {"spans": 0, "input_tokens": None, "output_tokens": None}
+    reasons: Counter[str] = Counter()
+    # Where no span has any of it, its columns are known to be empty without being read.
+    if cursor.execute(f"SELECT count(*) FROM spans WHERE {_REMARKABLE}").fetchall()[0][0]:
+        for dubious, spans, *amounts in rows(
+            f"SELECT dubious, count(*), count(*) FILTER ({_CLAIMS}), sum(claimed_input)::BIGINT, "
+            "sum(claimed_output)::BIGINT FROM (SELECT span_key, claimed_input, claimed_output, "
+            f"dubious FROM spans WHERE {_REMARKABLE}) JOIN (SELECT span_key FROM {base}) "
+            "USING (span_key) GROUP BY dubious"
+        ):
+            for reason in dubious or ():
+                reasons[reason] += spans
+            for key, amount in zip(claimed, amounts, strict=True):
+                if amount is not None:
+                    claimed[key] = (claimed[key] or 0) + amount
+    return {
+        "claimed_by_agents_not_counted": claimed,
+        "bad_values": dict(sorted(reasons.items())),
+    }
+
+
+def _unknown_scopes(rows: _Rows, base: str) -> dict[str, int]:
+    """Spans of no known instrumentation, by scope."""
+    return dict(
+        rows(
+            "SELECT coalesce(nullif(scope, ''), '(none)') AS scope, count(*) "
+            "FROM spans s JOIN origins USING (origin) "
+            f"WHERE dialect = 'other' AND s.trace_key IN (SELECT trace_key FROM {base}) "
+            "GROUP BY ALL ORDER BY 2 DESC, 1"
+        )
+    )
 
 
 def _reasons(store: Readable, rows: _Rows, base: str, condition: str) -> dict[str, int]:
@@ -113,7 +120,7 @@ def _reasons(store: Readable, rows: _Rows, base: str, condition: str) -> dict[st
     }
 
 
-def _counters(cursor: Cursor, tenant: str | None) -> dict[str, dict[str, int]]:
+def count_lost(cursor: Cursor, tenant: str | None) -> dict[str, dict[str, int]]:
     """What never became a row: rejected requests, dropped spans, unknown scopes."""
     found: dict[str, dict[str, int]] = {}
     for name, label, amount in cursor.execute(

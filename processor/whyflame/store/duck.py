@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from whyflame.errors import StoreBroken, StoreError, TransientError
 from whyflame.store.dictionary import Dictionary
 from whyflame.store.driver import duckdb
+from whyflame.store.kept import Kept
 from whyflame.store.schema import ADDED_COLUMNS, LAYOUT, SCHEMA_VERSION, TABLES, VIEWS
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Store:
         self._prepare()
         self.strings = Dictionary(self._connection.cursor(), "strings", "value")
         self.paths = Dictionary(self._connection.cursor(), "paths", "names")
+        self.kept = Kept()
 
     @property
     def _wal(self) -> Path:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from whyflame.store.dictionary import Dictionary
+    from whyflame.store.kept import Kept
 
 __all__ = ["Cursor", "Readable", "Rows"]
 
@@ -40,6 +41,10 @@ class Readable(Protocol):
     @property
     def paths(self) -> Dictionary:
         """The table `paths`."""
+
+    @property
+    def kept(self) -> Kept:
+        """What was found out and still holds."""
 
     def cursor(self) -> Cursor:
         """A cursor of its own."""

@@ -62,7 +62,7 @@ def find_reported(store: Readable, cursor: Cursor, tenant: Fragment) -> Reported
         store: The open store. cursor: Of the asking thread.
         tenant: Condition on the tenant, without `WHERE`: what others report says nothing.
     """
-    seen = ", ".join(f"bool_or({part} IS NOT NULL)" for part in TOKEN_PARTS)
+    seen = ", ".join(f"count({part})" for part in TOKEN_PARTS)
     dialects: dict[str, list[int]] = {part: [] for part in TOKEN_PARTS}
     codes = {store.strings.find(name) for name in LEAVES_OUT_ZERO}
     for dialect, *reported in cursor.execute(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from whyflame.store.dictionary import Dictionary
     from whyflame.store.duck import Store
+    from whyflame.store.kept import Kept
 
 __all__ = ["RunningQuery", "RunningStore"]
 
@@ -136,6 +137,11 @@ class RunningStore:
     def paths(self) -> Dictionary:
         """The table `paths`."""
         return self._query.store.paths
+
+    @property
+    def kept(self) -> Kept:
+        """What was found out and still holds."""
+        return self._query.store.kept
 
     def cursor(self) -> _BoundedCursor:
         """A cursor that runs on the question's own."""

@@ -37,6 +37,7 @@ class SettledWriter:
     """
 
     def __init__(self, store: Store) -> None:
+        store.kept.clear()
         self._store = store
         self._cursor = store.cursor()
         self._paths = store.paths

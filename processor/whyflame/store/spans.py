@@ -70,6 +70,7 @@ class SpanWriter:
     """
 
     def __init__(self, store: Store, *, window_traces: int = WINDOW_TRACES) -> None:
+        store.kept.clear()
         self._cursor = store.cursor()
         self._window = Window(window_traces, WINDOW_SPANS)
         self._next_span = _next_key(self._cursor, "spans", "span_key")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import UsageError
-from whyflame.fold.measures import MEASURE_BY_NAME
 from whyflame.fold.where import compile_tenant
 from whyflame.model import FIELDS, TOKEN_PARTS
 from whyflame.store.reported import find_reported
@@ -22,6 +21,11 @@ __all__ = ["INNER_KEYS", "TOTAL_KEYS", "Totals", "totals"]
 NO_USAGE = " AND ".join(
     (*(f"{part} IS NULL" for part in TOKEN_PARTS), "extra['unsplit_total'] IS NULL")
 )
+# Almost every call tells its input: only the others are looked at closely.
+_WITHOUT_USAGE = (
+    f"CASE WHEN kind = {{llm}} AND {TOKEN_PARTS[0]} IS NULL THEN {NO_USAGE} ELSE FALSE END"
+)
+"""SQL with the id of `llm` to be filled in; true for calls of which no usage is known."""
 _SUMS: dict[str, str] = {
     "operations": "count(*)",
     "llm_calls": "count(*) FILTER (kind = {llm})",
@@ -29,12 +33,10 @@ _SUMS: dict[str, str] = {
     "embedding_calls": "count(*) FILTER (kind = {embed})",
     "tool_calls": "count(*) FILTER (kind = {tool})",
     "tool_errors": "coalesce(sum(errors) FILTER (kind = {tool}), 0)",
-    "input_tokens": MEASURE_BY_NAME["input_tokens"].nullable_sum_expression,
-    "output_tokens": MEASURE_BY_NAME["output_tokens"].nullable_sum_expression,
-    "cache_read_tokens": MEASURE_BY_NAME["cache_read_tokens"].nullable_sum_expression,
-    "cache_write_tokens": MEASURE_BY_NAME["cache_write_tokens"].nullable_sum_expression,
-    "reasoning_tokens": MEASURE_BY_NAME["reasoning_tokens"].nullable_sum_expression,
-    "calls_without_usage": "count(*) FILTER (kind = {llm} AND " + NO_USAGE + ")",
+    "cache_read_tokens": "sum(cache_read)",
+    "cache_write_tokens": "sum(cache_write)",
+    "reasoning_tokens": "sum(reasoning)",
+    "calls_without_usage": f"count(*) FILTER ({_WITHOUT_USAGE})",
     "cost_nanousd": "sum(cost_nanousd)",
     "self_ns": "sum(self_ns)",
     # Not shown as they are: they decide what others mean, or become rows of their own.
@@ -42,7 +44,25 @@ _SUMS: dict[str, str] = {
     "input_uncached": "sum(input_uncached)",
     "output_visible": "sum(output_visible)",
 }
-TOTAL_KEYS = (*tuple(_SUMS)[1:-5], "cost_usd", "duration_seconds")
+_WHOLES = {
+    "input_tokens": ("input_uncached", "cache_read_tokens", "cache_write_tokens"),
+    "output_tokens": ("output_visible", "reasoning_tokens"),
+}
+"""What is added up of other sums: half the price of adding up in every row."""
+TOTAL_KEYS = (
+    "llm_calls",
+    "llm_errors",
+    "embedding_calls",
+    "tool_calls",
+    "tool_errors",
+    *_WHOLES,
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "calls_without_usage",
+    "cost_usd",
+    "duration_seconds",
+)
 """Keys of a row, in the order of the Contract."""
 INNER_KEYS = ("operations", "input_uncached", "output_visible")
 """Further keys of a row, which answers leave out."""
@@ -105,18 +125,22 @@ def totals(
 
 
 def _finish(fields: dict[str, Any], sums: dict[str, int | None]) -> Totals:
-    cost, self_ns = sums.pop("cost_nanousd"), sums.pop("self_ns")
-    if sums.pop("rows_showing_calls") and not (sums["llm_calls"] or sums["embedding_calls"]):
+    cost, self_ns = sums["cost_nanousd"], sums["self_ns"]
+    for whole, parts in _WHOLES.items():
+        sums[whole] = None
+        for part in parts:
+            sums[whole] = _add(sums[whole], sums[part])
+    if sums["rows_showing_calls"] and not (sums["llm_calls"] or sums["embedding_calls"]):
         # Its calls would be seen, and there are none: nothing was read or written.
         sums["input_tokens"] = sums["input_tokens"] or 0
         sums["output_tokens"] = sums["output_tokens"] or 0
     counts = {key: value or 0 if key in _COUNTS else value for key, value in sums.items()}
-    return {
-        **fields,
+    found = {
         **counts,
         "cost_usd": None if cost is None else cost / 1e9,
         "duration_seconds": None if self_ns is None else self_ns / 1e9,
     }
+    return {**fields, **{key: found[key] for key in (*INNER_KEYS, *TOTAL_KEYS)}}
 
 
 _KINDS = {
