@@ -68,6 +68,12 @@ class OtlpConfig:
 
     grpc: str = setting("127.0.0.1:4317", "host:port of OTLP/gRPC", "address")
     http: str = setting("127.0.0.1:4318", "host:port of OTLP/HTTP", "address")
+    allowed_hosts: list[str] = setting(
+        [],
+        "names under which OTLP/HTTP is sent to, beside localhost and addresses; on a loopback "
+        "address others are refused (but for the names that containers have for their machine), "
+        "elsewhere any name is taken while this list is empty",
+    )
     max_request_bytes: int = setting(
         64 * MIB, "largest request, before and after inflating", "bytes"
     )

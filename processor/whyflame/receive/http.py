@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from whyflame.config import parse_address
+from whyflame.config.hosts import CONTAINER_HOSTS, are_known, is_own_origin, known_names
 from whyflame.errors import ConfigError, PermanentError
 from whyflame.journal import Encoding, Signal
 from whyflame.receive.limits import inflate, too_large
@@ -25,6 +26,8 @@ from whyflame.rpc_status import encode_json, encode_protobuf
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    from starlette.datastructures import Headers
 
     from whyflame.config import OtlpConfig
     from whyflame.config.callers import Callers
@@ -49,6 +52,7 @@ class _Endpoint:
     intake: Intake
     callers: Callers
     max_bytes: int
+    names: frozenset[str] | None
 
     async def __call__(self, request: Request) -> Response:
         """Answer one POST."""
@@ -70,6 +74,7 @@ class _Endpoint:
     def _check_head(self, request: Request, media_type: str) -> str:
         """The tenant. Raises PermanentError for what need not be read."""
         headers = request.headers
+        self._check_names(headers)
         # A header given twice is no valid tenant: nobody can slip one past a proxy's own.
         named = ",".join(headers.getlist(self.callers.header)) if self.callers.header else None
         tenant = self.callers.identify(headers.get("authorization"), named)
@@ -86,6 +91,21 @@ class _Endpoint:
             raise too_large(self.max_bytes)
         self.intake.check_open()
         return tenant
+
+    def _check_names(self, headers: Headers) -> None:
+        """Refuse what a foreign page sends through a browser (see `config.hosts`)."""
+        if self.names is None:
+            return
+        if not are_known(headers.getlist("host"), self.names):
+            raise PermanentError(
+                "this receiver is not known under that name: add it to otlp.allowed_hosts",
+                "foreign_host",
+            )
+        if not all(is_own_origin(origin, self.names) for origin in headers.getlist("origin")):
+            raise PermanentError(
+                "a web page of another origin may not send: add its host to otlp.allowed_hosts",
+                "foreign_origin",
+            )
 
     async def _read_body(self, request: Request, held: Reservation) -> bytes:
         pieces: list[bytes] = []
@@ -111,9 +131,12 @@ class _Endpoint:
 
 def build_app(config: OtlpConfig, intake: Intake, callers: Callers) -> Starlette:
     """The ASGI application of the OTLP/HTTP port."""
+    names = known_names(config.http, config.allowed_hosts)
+    if names is not None:
+        names |= frozenset(CONTAINER_HOSTS)
 
     def route(signal: Signal) -> Route:
-        endpoint = _Endpoint(signal, intake, callers, config.max_request_bytes)
+        endpoint = _Endpoint(signal, intake, callers, config.max_request_bytes, names)
 
         async def post(request: Request) -> Response:
             return await endpoint(request)

@@ -19,6 +19,7 @@ class Code(IntEnum):
 
     OK = 0
     INVALID_ARGUMENT = 3
+    PERMISSION_DENIED = 7
     RESOURCE_EXHAUSTED = 8
     UNIMPLEMENTED = 12
     UNAVAILABLE = 14
@@ -53,6 +54,8 @@ _PERMANENT = {
     "too_large": (Code.RESOURCE_EXHAUSTED, 413),
     "unauthenticated": (Code.UNAUTHENTICATED, 401),
     "tenant": (Code.UNAUTHENTICATED, 401),
+    "foreign_host": (Code.PERMISSION_DENIED, 403),
+    "foreign_origin": (Code.PERMISSION_DENIED, 403),
     "media_type": (Code.INVALID_ARGUMENT, 415),
     "content_encoding": (Code.INVALID_ARGUMENT, 415),
     "timeout": (Code.UNAVAILABLE, 408),

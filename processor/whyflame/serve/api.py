@@ -20,6 +20,7 @@ from starlette.routing import Route
 from whyflame import telemetry
 from whyflame.config import AuthConfig, HttpConfig
 from whyflame.config.callers import Callers
+from whyflame.config.hosts import known_names
 from whyflame.errors import (
     Backpressure,
     NothingMatched,
@@ -33,7 +34,7 @@ from whyflame.fold.names import unknown_name
 from whyflame.serve.access import FORGET_PATH, RequireToken, tenant_of
 from whyflame.serve.answering import Answering
 from whyflame.serve.differences import DIFF_ENCODINGS, UNITS
-from whyflame.serve.hosts import CheckHost, known_names
+from whyflame.serve.hosts import CheckHost
 from whyflame.serve.openapi import openapi_routes
 from whyflame.serve.page import page_routes
 from whyflame.serve.parameters import (
@@ -274,7 +275,7 @@ def _session_or_user(body: bytes) -> tuple[str | None, str | None]:
 def _gates(http: HttpConfig) -> list[Middleware]:
     has_eraser = http.forget != AuthConfig()
     eraser = Callers(http.forget) if has_eraser else None
-    names = known_names(http)
+    names = known_names(http.listen, http.allowed_hosts)
     return [
         *([] if names is None else [Middleware(CheckHost, names=names)]),
         Middleware(RequireToken, readers=Callers(http.auth), eraser=eraser),

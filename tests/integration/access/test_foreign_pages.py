@@ -11,7 +11,7 @@ from tests.query_server import open_filled, serving
 from tests.routes import api_routes
 
 from whyflame.config import Config, HttpConfig
-from whyflame.serve.hosts import known_names
+from whyflame.config.hosts import known_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -138,7 +138,7 @@ def test_names_can_be_allowed(tmp_path: Path) -> None:
 def test_open_ports_take_any_name_until_some_are_listed(
     listen: str, allowed: list[str], names: set[str] | None
 ) -> None:
-    assert known_names(HttpConfig(listen=listen, allowed_hosts=allowed)) == names
+    assert known_names(listen, allowed) == names
 
 
 def test_grafana_gets_an_error_of_its_own_kind(tmp_path: Path) -> None:
