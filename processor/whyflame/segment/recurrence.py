@@ -17,20 +17,22 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from whyflame.content.activity import ACTIVITIES
 from whyflame.errors import ConfigError
-from whyflame.segment.auto.nesting import nest
+from whyflame.segment.auto.naming import nest_named
 from whyflame.segment.auto.table import read_steps
-from whyflame.segment.auto.verbs import choose_verbs
-from whyflame.segment.names import Namer, load_tables
+from whyflame.segment.auto.verbs import list_spans, load_verbs
+from whyflame.segment.names import Namer, Stretches, load_tables
 from whyflame.segment.scoring import summarize, tally
-from whyflame.segment.segmenter import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from whyflame.config import SegmentConfig
     from whyflame.segment.lane import Lane
+    from whyflame.segment.segmenter import Mark
 
 __all__ = ["Model", "RecurrenceSegmenter", "fit", "fit_calibrated", "two_means"]
 
@@ -211,15 +213,13 @@ class RecurrenceSegmenter:
         if model is not None:
             pairs = pairwise(actions)
             cuts = [at for at, pair in enumerate(pairs, 1) if model.is_boundary(*pair)]
-        verbs = choose_verbs(read_steps([lane]), [lane], [[cuts]])[0]
-        topics = self.namer.topics(lane)
-
-        def candidates(start: int, end: int) -> list[str]:
-            verb, objects = self.namer.name(lane.steps[start:end], verbs[start, end], topics)
-            return self.namer.candidates(verb, objects, many=True)
-
-        named = nest(self.namer.root(lane), len(lane.steps), [cuts], candidates)
-        return [Mark(step, path) for step, path in named]
+        table, namer = read_steps([lane]), self.namer
+        spans = list_spans(table, [[cuts]])
+        verbs = load_verbs().choose(table, [lane], spans.starts, spans.ends)
+        turned = np.zeros(len(verbs), np.bool_)
+        found = namer.name([lane], Stretches(spans.lanes, spans.starts, spans.ends, verbs, turned))
+        named = dict(zip(spans.pairs[0], found, strict=True))
+        return nest_named(namer, namer.root(lane), len(lane.steps), [cuts], named, many=True)
 
 
 def _read_model(path: Path) -> Model:

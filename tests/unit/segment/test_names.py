@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from tests.unit.segment.made import call, features, step
 
@@ -11,7 +12,7 @@ from whyflame.config import SegmentConfig
 from whyflame.errors import ConfigError
 from whyflame.segment import Lane, Mark, load_segmenter, validate
 from whyflame.segment.lane import Step
-from whyflame.segment.names import Namer, load_tables
+from whyflame.segment.names import Named, Namer, Stretches, load_tables
 from whyflame.segment.segmenter import InvalidMarks
 
 if TYPE_CHECKING:
@@ -20,10 +21,15 @@ if TYPE_CHECKING:
 NAMER = Namer(load_tables())
 
 
+def named(lane: Lane, verb: str) -> Named:
+    """The lane as one interval."""
+    whole = np.zeros(1, np.int64), np.zeros(1, np.int64), np.asarray([len(lane.steps)])
+    return NAMER.name([lane], Stretches(*whole, [verb], np.zeros(1, np.bool_)))[0]
+
+
 def name_of(*said: str, verb: str = "inspect") -> str:
     lane = Lane(steps=[step(text) for text in said])
-    chosen, objects = NAMER.name(lane.steps, verb, NAMER.topics(lane))
-    return NAMER.candidates(chosen, objects)[0]
+    return NAMER.candidates(named(lane, verb))[0]
 
 
 def test_equal_work_in_other_words_folds() -> None:
@@ -41,7 +47,7 @@ def test_requests_win_over_side_words() -> None:
     lane = Lane(
         request=features(prompt="Improve the checkout"), steps=[step("see gamma, checkout")]
     )
-    assert NAMER.name(lane.steps, "update", NAMER.topics(lane))[1][0] == "checkout"
+    assert named(lane, "update").objects[0] == "checkout"
 
 
 def test_german_verbs_and_compounds() -> None:
@@ -61,8 +67,7 @@ def test_nothing_private_in_names(said: str) -> None:
 def test_tools_name_silent_lanes() -> None:
     """With content off, the tool's own name says what is worked on."""
     lane = Lane(steps=[step(None, call("get_reservation_details"))])
-    verb, objects = NAMER.name(lane.steps, "gather", NAMER.topics(lane))
-    assert NAMER.candidates(verb, objects)[0] == "gather reservation"
+    assert NAMER.candidates(named(lane, "gather"))[0] == "gather reservation"
 
 
 def test_team_tables(tmp_path: Path) -> None:
@@ -183,7 +188,7 @@ def test_a_lane_without_a_request_of_its_own_takes_the_first_prompt() -> None:
     """Chats tell their request on the model call."""
     first = Step(features(response="looking", prompt="Please migrate the warehouse"))
     lane = Lane(steps=[first, step("go on")])
-    assert NAMER.topics(lane).request == {"warehouse"}
+    assert NAMER.request(lane) == {"warehouse"}
     assert NAMER.root(lane) == "migrate warehouse"
 
 

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     Bags = NDArray[np.uint64]
     Floats = NDArray[np.float32]
 
-__all__ = ["count", "drop_common", "newness", "overlap", "unpack", "windows"]
+__all__ = ["compare", "count", "drop_common", "join_windows", "overlap", "unpack", "windows"]
 
 _COMMON = 0.35
 _MIN_STEPS = 6
 _LOW = np.uint32(0x00FF00FF)
 _BYTE = 255
+_ONES = np.uint64(0x0101_0101_0101_0101)
 
 
 def count(bags: Bags) -> Floats:
@@ -29,12 +30,18 @@ def count(bags: Bags) -> Floats:
 
 def overlap(one: Bags, two: Bags) -> Floats:
     """Jaccard of two bags; 0 when both are empty."""
-    return (count(one & two) / np.maximum(count(one | two), 1)).astype(np.float32)
+    return _share_of_both(count(one), count(two), count(one & two))
 
 
-def newness(bags: Bags, earlier: Bags) -> Floats:
-    """Share of the words that the earlier bag lacks; 0 for an empty bag."""
-    return (count(bags & ~earlier) / np.maximum(count(bags), 1)).astype(np.float32)
+def compare(earlier: Bags, bags: Bags) -> tuple[Floats, Floats]:
+    """Overlap of two bags, and the share of the words that the earlier bag lacks (0 if empty)."""
+    size, shared = count(bags), count(earlier & bags)
+    fresh = (size - shared) / np.maximum(size, 1)
+    return _share_of_both(count(earlier), size, shared), fresh.astype(np.float32)
+
+
+def _share_of_both(one: Floats, two: Floats, shared: Floats) -> Floats:
+    return np.asarray(shared / np.maximum(one + two - shared, 1), np.float32)
 
 
 def unpack(bags: Bags) -> NDArray[np.uint8]:
@@ -49,15 +56,28 @@ def drop_common(bags: Bags, starts: NDArray[np.int64], lane: NDArray[np.int64]) 
     filled = np.flatnonzero(steps)
     if not len(filled):
         return bags
-    bits = unpack(bags)
-    shares = np.zeros((len(steps), bits.shape[1]), np.int32)
-    small = steps.max() <= _BYTE  # then sums fit the bytes, and adding is five times as fast
-    dtype = np.uint8 if small else np.int32
-    shares[filled] = np.add.reduceat(bits, starts[filled], axis=0, dtype=dtype)
+    shares = np.zeros((len(steps), bags.shape[1] * 64), np.int32)
+    tally = _tally_in_bytes if steps.max() <= _BYTE else _tally
+    shares[filled] = tally(bags, starts[filled])
     common = (shares > _COMMON * steps[:, None]) & (steps[:, None] >= _MIN_STEPS)
     mask = np.packbits(common, axis=1).view("<u8").reshape(len(steps), -1)
     kept: Bags = bags & ~mask[lane].astype(np.uint64)
     return kept
+
+
+def _tally(bags: Bags, starts: NDArray[np.int64]) -> NDArray[np.int32]:
+    """How many bags of each stretch have each bit, in the order of `unpack`."""
+    return np.asarray(np.add.reduceat(unpack(bags), starts, axis=0, dtype=np.int32), np.int32)
+
+
+def _tally_in_bytes(bags: Bags, starts: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """The same where no sum passes a byte: eight bits are added at once, a byte of a word each."""
+    tallies = np.empty((len(starts), bags.shape[1] * 8, 8), np.uint8)
+    for bit in range(8):
+        sums = np.add.reduceat((bags >> np.uint64(bit)) & _ONES, starts, axis=0)
+        # `unpack` has the highest bit of a byte first.
+        tallies[:, :, 7 - bit] = sums.astype("<u8").view(np.uint8)
+    return tallies.reshape(len(starts), -1)
 
 
 def windows(bags: Bags, lane: NDArray[np.int64]) -> dict[int, tuple[Bags, Bags]]:
@@ -71,6 +91,15 @@ def windows(bags: Bags, lane: NDArray[np.int64]) -> dict[int, tuple[Bags, Bags]]
     left[12] = left[8] | _shift(left[4], lane, 8)
     right[12] = right[8] | _shift(right[4], lane, -8)
     return {width: (left[width], right[width]) for width in left}
+
+
+def join_windows(
+    one: dict[int, tuple[Bags, Bags]], two: dict[int, tuple[Bags, Bags]]
+) -> dict[int, tuple[Bags, Bags]]:
+    """Windows of the unions of two columns of bags."""
+    return {
+        width: (left | two[width][0], right | two[width][1]) for width, (left, right) in one.items()
+    }
 
 
 def _shift(bags: Bags, lane: NDArray[np.int64], distance: int) -> Bags:

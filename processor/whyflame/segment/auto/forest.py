@@ -8,7 +8,7 @@ is the leaf. So a tree costs a few comparisons of whole columns and no walk.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,13 @@ class Tree:
     tests: tuple[tuple[int, float, int], ...]
     leaves: NDArray[np.float32]
 
+    @cached_property
+    def values(self) -> NDArray[np.float32]:
+        """By the leaves that are ruled out, the value of the lowest that is not."""
+        leaves = np.zeros(MAX_LEAVES, np.float32)
+        leaves[: len(self.leaves)] = self.leaves
+        return leaves[_lowest_bits()]
+
 
 @dataclass(frozen=True)
 class Forest:
@@ -45,7 +52,6 @@ class Forest:
         """Log odds per row; `columns` has one feature a row."""
         rows = columns.shape[1]
         total = np.full(rows, self.bias, np.float32)
-        lowest = _lowest_bits()
         fails: dict[tuple[int, float], NDArray[np.uint8]] = {}
         gone, bits = np.empty(rows, np.uint8), np.empty(rows, np.uint8)
         for tree in self.trees:
@@ -57,9 +63,7 @@ class Forest:
                     failed = fails[key] = (columns[column] > threshold).view(np.uint8)
                 np.multiply(failed, np.uint8(left), out=bits)
                 np.bitwise_or(gone, bits, out=gone)
-            leaves = np.zeros(MAX_LEAVES, np.float32)
-            leaves[: len(tree.leaves)] = tree.leaves
-            total += leaves[lowest].take(gone)
+            total += tree.values.take(gone)
         return total
 
     def to_json(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from whyflame.content.activity import ACTIVITIES, CODES
 from whyflame.content.vocabulary import CUES, LEADS
-from whyflame.segment.auto.bags import count, drop_common, newness, overlap, windows
+from whyflame.segment.auto.bags import compare, count, drop_common, join_windows, overlap, windows
 from whyflame.segment.auto.roles import ROLE_COUNT
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _SHORT_PROMPT = 6  # bit length of the bytes: under 64
 _SIZES = 16
 _PLACES = 10
 _SMALL = 200
+_BLOCK = 512
 _SIZE_STEPS = 4  # sizes are bit lengths: four are a text sixteen times as long
 
 
@@ -53,13 +54,22 @@ class Blocks:
     def take(self, rows: Rows) -> Blocks:
         """The same features of some rows."""
         codes = {name: (values[rows], size) for name, (values, size) in self.codes.items()}
-        numbers = {name: block[rows] for name, block in self.numbers.items()}
-        return Blocks(codes, numbers, self.matrix[rows])
+        matrix = self.matrix[rows]
+        edges = np.cumsum([block.shape[1] for block in self.numbers.values()])[:-1]
+        parts = np.split(matrix, edges, axis=1)
+        return Blocks(codes, dict(zip(self.numbers, parts, strict=True)), matrix)
 
     def columns(self) -> Floats:
         """What trees look at: codes of small categories, then the numbers; a row a column."""
-        small = [codes.astype(np.float32) for codes, size in self.codes.values() if size < _SMALL]
-        return np.vstack([*small, self.matrix.T])
+        small = [codes for codes, size in self.codes.values() if size < _SMALL]
+        rows, numbers = self.matrix.shape
+        columns = np.empty((len(small) + numbers, rows), np.float32)
+        for place, codes in enumerate(small):
+            columns[place] = codes
+        for first in range(0, rows, _BLOCK):  # a whole transposition would miss the cache
+            block = slice(first, first + _BLOCK)
+            columns[len(small) :, block] = self.matrix[block].T
+        return columns
 
 
 def describe_gaps(table: StepTable) -> Blocks:
@@ -77,12 +87,11 @@ def describe_gaps(table: StepTable) -> Blocks:
         "cues_result_before": _bits(table.result[before]),
         "cues_said_before": _bits(table.model["said"][before]),
         "links": _links(table, before),
-        "topic": np.column_stack([*_topic(text, table), *_topic(arguments, table),
-                                  *_topic(text | arguments, table)]),
+        "topic": _topic(text, arguments, table),
         "returns": _returns(text | arguments, table),
         "place": _place(table, same, turned),
         "state": _state(table, before, same, turned),
-    }  # fmt: skip
+    }
     return Blocks(_codes(table, before), numbers, np.concatenate([*numbers.values()], axis=1))
 
 
@@ -184,13 +193,14 @@ def _is_first(keys: Rows) -> Bools:
     return mark
 
 
-def _topic(bags: NDArray[np.uint64], table: StepTable) -> list[Floats]:
-    """Likeness of the words before and after the gap, for several widths."""
+def _topic(text: NDArray[np.uint64], arguments: NDArray[np.uint64], table: StepTable) -> Floats:
+    """Likeness of the words before and after the gap: of texts, arguments, both; several widths."""
+    said, done = windows(text, table.lane), windows(arguments, table.lane)
     columns: list[Floats] = []
-    for width, (left, right) in windows(bags, table.lane).items():
-        columns.append(overlap(left, right))
-        columns.append(newness(bags if width == 1 else right, left))
-    return columns
+    for sides in (said, done, join_windows(said, done)):
+        for left, right in sides.values():
+            columns += compare(left, right)
+    return np.column_stack(columns)
 
 
 def _returns(bags: NDArray[np.uint64], table: StepTable) -> Floats:

@@ -12,13 +12,11 @@ from whyflame.content.features import RECORD_BYTES, decode_words
 from whyflame.segment.auto.cuts import expected_cuts
 from whyflame.segment.auto.gaps import describe_gaps
 from whyflame.segment.auto.gui import interaction_cuts
-from whyflame.segment.auto.nesting import nest
+from whyflame.segment.auto.naming import name_lanes
 from whyflame.segment.auto.table import read_steps
 from whyflame.segment.auto.topics import topic_cuts
-from whyflame.segment.auto.verbs import choose_verbs
 from whyflame.segment.auto.weights import Head, load_heads
 from whyflame.segment.names import Namer, load_tables
-from whyflame.segment.segmenter import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from whyflame.segment.auto.gaps import Blocks
     from whyflame.segment.auto.table import StepTable
     from whyflame.segment.lane import Lane
+    from whyflame.segment.segmenter import Mark
 
 __all__ = ["AutoSegmenter"]
 
@@ -80,62 +79,32 @@ class AutoSegmenter:
         outer = heads["outer"].score(blocks, blocks.columns())
         tasks = expected_cuts(outer, _OUTER_SHARE * self._scale, table.starts)
         stages = _find_stages(heads["inner"], blocks, table, tasks, _INNER_SHARE * self._scale)
-        all_levels = [
-            self._levels(lane, table, tasks[number], stages[number], number)
-            for number, lane in enumerate(lanes)
-        ]
-        verbs = choose_verbs(table, lanes, all_levels)
-        return [
-            self._name(lane, levels, verbs[number], table, number)
-            for number, (lane, levels) in enumerate(zip(lanes, all_levels, strict=True))
-        ]
+        levels = _find_levels(lanes, table, tasks, stages)
+        return name_lanes(self.namer, lanes, table, levels)
 
-    def _levels(
-        self,
-        lane: Lane,
-        table: StepTable,
-        tasks: list[int],
-        stages: list[int],
-        number: int,
-    ) -> list[list[int]]:
-        """Cut sets, coarse to fine; each is read inside the intervals of those before it."""
-        begin, end = table.starts[number], table.starts[number + 1]
-        topics = topic_cuts(table.model["text"][begin:end], table.arguments[begin:end])
-        items = _plan_cuts(lane) if table.plan[begin:end].any() else []
+
+def _find_levels(
+    lanes: Sequence[Lane], table: StepTable, tasks: list[list[int]], stages: list[list[int]]
+) -> list[list[list[int]]]:
+    """Per lane its cut sets, coarse to fine; each is read inside the intervals of those before."""
+    found: list[list[list[int]]] = []
+    text, lengths = table.model["text"], np.diff(table.starts)
+    planned = np.bincount(table.lane[table.plan], minlength=len(lanes)).tolist()
+    gestures = np.bincount(table.lane[table.activity == _GUI], minlength=len(lanes))
+    by_gestures = (gestures > lengths / 2).tolist()
+    for number, (lane, begin) in enumerate(zip(lanes, table.starts.tolist(), strict=False)):
+        end = begin + len(lane.steps)
+        topics = topic_cuts(text[begin:end], table.arguments[begin:end])
+        items = _plan_cuts(lane) if planned[number] else []
         levels = [cuts for cuts in (topics, items) if cuts]
-        levels.append(tasks)
-        gestures = int((table.activity[begin:end] == _GUI).sum()) > (end - begin) / 2
-        interactions = interaction_cuts(lane) if gestures else None
+        levels.append(tasks[number])
+        interactions = interaction_cuts(lane) if by_gestures[number] else None
         if interactions is not None:
-            return [*levels, interactions]
-        if stages:
-            levels.append(stages)
-        return levels
-
-    def _name(
-        self,
-        lane: Lane,
-        levels: list[list[int]],
-        verbs: dict[tuple[int, int], str],
-        table: StepTable,
-        number: int,
-    ) -> list[Mark]:
-        if not lane.steps:
-            return []
-        topics = self.namer.topics(lane)
-        turn, offset = table.turn, int(table.starts[number])
-
-        def candidates(start: int, end: int) -> list[str]:
-            turned = start > 0 and turn[offset + start] != turn[offset + start - 1]
-            verb, objects = self.namer.name(
-                lane.steps[start:end], verbs[start, end], topics, turned=bool(turned)
-            )
-            return self.namer.candidates(verb, objects)
-
-        named = nest(
-            self.namer.root(lane, verbs[0, len(lane.steps)]), len(lane.steps), levels, candidates
-        )
-        return [Mark(step, path) for step, path in named]
+            levels.append(interactions)
+        elif stages[number]:
+            levels.append(stages[number])
+        found.append(levels)
+    return found
 
 
 def _plan_cuts(lane: Lane) -> list[int]:

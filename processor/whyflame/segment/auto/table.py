@@ -99,12 +99,6 @@ class StepTable:
     plan: NDArray[np.bool_]
 
 
-def _record(features: bytes | None) -> bytes:
-    if features is None or len(features) < RECORD_BYTES or features[0] != VERSION:
-        return _EMPTY
-    return features[:RECORD_BYTES]
-
-
 def read_steps(lanes: Sequence[Lane]) -> StepTable:
     """Arrays over all steps of all lanes."""
     steps = [step for lane in lanes for step in lane.steps]
@@ -144,7 +138,12 @@ def read_steps(lanes: Sequence[Lane]) -> StepTable:
 
 
 def _read_records(features: list[bytes | None]) -> NDArray[np.void]:
-    return np.frombuffer(b"".join(map(_record, features)), RECORD)
+    """The fixed parts; what is missing, or of another version, is empty."""
+    parts = [
+        one[:RECORD_BYTES] if one and len(one) >= RECORD_BYTES and one[0] == VERSION else _EMPTY
+        for one in features
+    ]
+    return np.frombuffer(b"".join(parts), RECORD)
 
 
 def _spread_calls(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-__all__ = ["VerbModel", "choose_verbs", "describe_intervals", "load_verbs"]
+__all__ = ["Spans", "VerbModel", "describe_intervals", "list_spans", "load_verbs"]
 
 _KINDS, _LEADS = len(ACTIVITIES), len(LEADS)
 _LONG = 12
@@ -70,9 +70,12 @@ def describe_intervals(
     first, last = table.starts[lane], table.starts[lane + 1]
     length = np.maximum(last - first, 1)
     begins, finishes = starts == first, ends == last
-    kinds = _share(np.eye(_KINDS, dtype=np.float32)[kind], starts, ends) / size
-    leads = _share(np.eye(_LEADS, dtype=np.float32)[lead], starts, ends) / size
-    cues = _bits(table.model["said"])
+    steps = _Steps.of(starts, ends)
+    kinds, leads = steps.count(kind, _KINDS) / size, steps.count(lead, _LEADS) / size
+    said = table.model["said"]
+    early = said[starts]
+    for later in (starts + 1, starts + 2):
+        early |= np.where(later < ends, said[np.minimum(later, len(said) - 1)], 0)
     numbers = [
         begins,
         finishes,
@@ -81,7 +84,7 @@ def describe_intervals(
         (ends - first) / length,
         np.minimum(size[:, 0], _LONG) / _LONG,
         size[:, 0] == 1,
-        _share(table.failed[:, None].astype(np.float32), starts, ends)[:, 0] / size[:, 0],
+        steps.count(table.failed.astype(np.int64), 2)[:, 1] / size[:, 0],
     ]
     codes = [
         kinds.argmax(axis=1),
@@ -96,21 +99,40 @@ def describe_intervals(
         *_said_verbs(table, lanes, starts),
     ]
     offsets = np.cumsum([0, *Intervals.SIZES[:-1]])
-    early = _share(cues, starts, np.minimum(starts + 3, ends)) > 0
     bags = 0.5 * _bag_bits(table.arguments[starts])
     blocks = [
-        np.column_stack(numbers), kinds, kinds > 0, leads, leads > 0, cues[starts], early, bags,
+        np.column_stack(numbers), kinds, kinds > 0, leads, leads > 0, _bits(said[starts]), _bits(early), bags,
     ]  # fmt: skip
     return Intervals(
         np.concatenate(blocks, axis=1, dtype=np.float32), np.column_stack(codes) + offsets
     )
 
 
-def _share(values: NDArray[np.float32], starts: Rows, ends: Rows) -> NDArray[np.float32]:
-    """Sums of the rows of every interval."""
-    sums = np.zeros((len(values) + 1, values.shape[1]), np.float32)
-    np.cumsum(values, axis=0, out=sums[1:])
-    return np.asarray(sums[ends] - sums[starts], np.float32)
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Rows of all steps of all intervals, interval by interval.
+
+    Attributes:
+        rows: Of the table.
+        intervals: Which interval each lies in.
+        size: How many intervals there are.
+    """
+
+    rows: Rows
+    intervals: Rows
+    size: int
+
+    @classmethod
+    def of(cls, starts: Rows, ends: Rows) -> _Steps:
+        lengths = ends - starts
+        edges = np.cumsum(lengths)
+        rows = np.arange(edges[-1]) + np.repeat(starts - (edges - lengths), lengths)
+        return cls(rows, np.repeat(np.arange(len(starts)), lengths), len(starts))
+
+    def count(self, codes: Rows, size: int) -> NDArray[np.float32]:
+        """How many steps of each interval have each code."""
+        found = np.bincount(self.intervals * size + codes[self.rows], minlength=self.size * size)
+        return found.reshape(self.size, size).astype(np.float32)
 
 
 def _bits(values: NDArray[np.uint32]) -> NDArray[np.float32]:
@@ -125,14 +147,14 @@ def _bag_bits(bags: NDArray[np.uint64]) -> NDArray[np.float32]:
 
 def _said_verbs(table: StepTable, lanes: Sequence[Lane], starts: Rows) -> Rows:
     """Codes of the first word said, if it is a verb, and of the first verb; 0 when there is none."""
-    codes = np.zeros((2, len(starts)), np.int64)
     owners = table.lane[starts]
-    places = starts - table.starts[owners]
-    for row, (owner, place) in enumerate(zip(owners.tolist(), places.tolist(), strict=True)):
-        features = lanes[owner].steps[place].features
-        if features is not None and len(features) > RECORD_BYTES:
-            codes[:, row] = _codes_of(features[RECORD_BYTES:].partition(b"\x1f")[0])
-    return codes
+    places = (starts - table.starts[owners]).tolist()
+    features = [
+        lanes[owner].steps[place].features or b""
+        for owner, place in zip(owners.tolist(), places, strict=True)
+    ]
+    codes = [_codes_of(one[RECORD_BYTES:].partition(b"\x1f")[0]) for one in features]
+    return np.asarray(codes, np.int64).reshape(-1, 2).T
 
 
 @lru_cache(maxsize=_MEMO_LIMIT)
@@ -170,8 +192,9 @@ class VerbModel:
         for first in range(0, len(starts), _ROWS):
             rows = slice(first, first + _ROWS)
             scores[rows] = numbers[rows] @ weights[: Intervals.WIDTH] + self.bias
+        coded = weights[Intervals.WIDTH :]
         for codes in found.codes.T:
-            scores += weights[Intervals.WIDTH + codes]
+            scores += coded.take(codes, axis=0)
         # Rounded: the last bits depend on the batch, and equal lanes must get equal names.
         return [self.verbs[code] for code in scores.round(6).argmax(axis=1)]
 
@@ -187,27 +210,38 @@ def load_verbs() -> VerbModel:
     return VerbModel(tuple(raw["verbs"]), weights, np.asarray(raw["bias"], np.float32))
 
 
-def choose_verbs(
-    table: StepTable, lanes: Sequence[Lane], levels: Sequence[Sequence[Sequence[int]]]
-) -> list[dict[tuple[int, int], str]]:
-    """Verbs of every interval that nesting may ask for, per lane by (start, end).
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Intervals of many lanes, lane by lane.
+
+    Attributes:
+        pairs: Per lane its intervals as (start, end), counted from its first step.
+        lanes, starts, ends: Of all of them: lane, first row, row behind the last.
+    """
+
+    pairs: list[list[tuple[int, int]]]
+    lanes: Rows
+    starts: Rows
+    ends: Rows
+
+
+def list_spans(table: StepTable, levels: Sequence[Sequence[Sequence[int]]]) -> Spans:
+    """Every interval that nesting may ask for.
 
     Args:
         table: The lanes' steps.
-        lanes: The lanes.
         levels: Per lane its cut sets, coarse to fine; inside an interval the next level that cuts
             it is read, so intervals lie between neighbours of the union of a level and those above.
     """
-    keys: list[list[tuple[int, int]]] = []
-    for number, cut_sets in enumerate(levels):
-        length = int(table.starts[number + 1] - table.starts[number])
-        keys.append(list(_intervals(cut_sets, length)) if length else [])
-    offsets = np.repeat(table.starts[:-1], [len(pairs) for pairs in keys])
-    flat = [pair for pairs in keys for pair in pairs]
-    starts = offsets + np.asarray([start for start, _ in flat], np.int64)
-    ends = offsets + np.asarray([end for _, end in flat], np.int64)
-    chosen = iter(load_verbs().choose(table, lanes, starts, ends))
-    return [{pair: next(chosen) for pair in pairs} for pairs in keys]
+    lengths = np.diff(table.starts).tolist()
+    pairs = [
+        list(_intervals(cut_sets, length)) if length else []
+        for cut_sets, length in zip(levels, lengths, strict=True)
+    ]
+    flat = np.asarray([pair for some in pairs for pair in some], np.int64).reshape(-1, 2)
+    lanes = np.repeat(np.arange(len(pairs)), [len(some) for some in pairs])
+    offsets = table.starts[lanes]
+    return Spans(pairs, lanes, offsets + flat[:, 0], offsets + flat[:, 1])
 
 
 def _intervals(cut_sets: Sequence[Sequence[int]], length: int) -> dict[tuple[int, int], None]:

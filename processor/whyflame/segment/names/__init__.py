@@ -1,6 +1,6 @@
 """Names of intervals: a verb of the table and one or two object words."""
 
-from whyflame.segment.names.namer import Namer
+from whyflame.segment.names.namer import Named, Namer, Stretches
 from whyflame.segment.names.tables import NameTables, load_tables
 
-__all__ = ["NameTables", "Namer", "load_tables"]
+__all__ = ["NameTables", "Named", "Namer", "Stretches", "load_tables"]
