@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     Bags = NDArray[np.uint64]
     Floats = NDArray[np.float32]
 
-__all__ = ["compare", "count", "drop_common", "join_windows", "overlap", "unpack", "windows"]
+__all__ = ["compare", "count", "drop_common", "overlap", "unpack", "windows"]
 
 _COMMON = 0.35
 _MIN_STEPS = 6
@@ -80,26 +82,19 @@ def _tally_in_bytes(bags: Bags, starts: NDArray[np.int64]) -> NDArray[np.uint8]:
     return tallies.reshape(len(starts), -1)
 
 
-def windows(bags: Bags, lane: NDArray[np.int64]) -> dict[int, tuple[Bags, Bags]]:
-    """Width -> (union of that many bags before each gap, from it on), inside the lane."""
-    left = {1: _shift(bags, lane, 1)}
-    right = {1: bags}
-    for width in (2, 4, 8):
-        half = width // 2
-        left[width] = left[half] | _shift(left[half], lane, half)
-        right[width] = right[half] | _shift(right[half], lane, -half)
-    left[12] = left[8] | _shift(left[4], lane, 8)
-    right[12] = right[8] | _shift(right[4], lane, -8)
-    return {width: (left[width], right[width]) for width in left}
+def windows(bags: Bags, lane: NDArray[np.int64]) -> Iterator[tuple[Bags, Bags]]:
+    """Unions of so many bags before each gap and from it on, inside the lane.
 
-
-def join_windows(
-    one: dict[int, tuple[Bags, Bags]], two: dict[int, tuple[Bags, Bags]]
-) -> dict[int, tuple[Bags, Bags]]:
-    """Windows of the unions of two columns of bags."""
-    return {
-        width: (left | two[width][0], right | two[width][1]) for width, (left, right) in one.items()
-    }
+    For 1, 2, 4, 8 and 12 bags; one after the other, so that they are still in the cache when used.
+    """
+    left, right = _shift(bags, lane, 1), bags
+    yield left, right
+    four = left, right
+    for half in (1, 2, 4):
+        four = left, right
+        left, right = left | _shift(left, lane, half), right | _shift(right, lane, -half)
+        yield left, right
+    yield left | _shift(four[0], lane, 8), right | _shift(four[1], lane, -8)
 
 
 def _shift(bags: Bags, lane: NDArray[np.int64], distance: int) -> Bags:
@@ -108,9 +103,11 @@ def _shift(bags: Bags, lane: NDArray[np.int64], distance: int) -> Bags:
     step = abs(distance)
     if step >= len(bags):
         return shifted
-    together = lane[step:] == lane[:-step]
+    beyond = np.flatnonzero(lane[step:] != lane[:-step])
     if distance > 0:
-        shifted[step:] = np.where(together[:, None], bags[:-step], 0)
+        shifted[step:] = bags[:-step]
+        shifted[beyond + step] = 0
     else:
-        shifted[:-step] = np.where(together[:, None], bags[step:], 0)
+        shifted[:-step] = bags[step:]
+        shifted[beyond] = 0
     return shifted

@@ -13,7 +13,7 @@ import numpy as np
 
 from whyflame.content.activity import ACTIVITIES, CODES
 from whyflame.content.vocabulary import CUES, LEADS
-from whyflame.segment.auto.bags import compare, count, drop_common, join_windows, overlap, windows
+from whyflame.segment.auto.bags import compare, count, drop_common, overlap, windows
 from whyflame.segment.auto.roles import ROLE_COUNT
 
 if TYPE_CHECKING:
@@ -195,12 +195,15 @@ def _is_first(keys: Rows) -> Bools:
 
 def _topic(text: NDArray[np.uint64], arguments: NDArray[np.uint64], table: StepTable) -> Floats:
     """Likeness of the words before and after the gap: of texts, arguments, both; several widths."""
-    said, done = windows(text, table.lane), windows(arguments, table.lane)
-    columns: list[Floats] = []
-    for sides in (said, done, join_windows(said, done)):
-        for left, right in sides.values():
-            columns += compare(left, right)
-    return np.column_stack(columns)
+    said: list[Floats] = []
+    done: list[Floats] = []
+    both: list[Floats] = []
+    pairs = zip(windows(text, table.lane), windows(arguments, table.lane), strict=True)
+    for (left, right), (left2, right2) in pairs:
+        said += compare(left, right)
+        done += compare(left2, right2)
+        both += compare(left | left2, right | right2)
+    return np.column_stack([*said, *done, *both])
 
 
 def _returns(bags: NDArray[np.uint64], table: StepTable) -> Floats:
