@@ -25,7 +25,7 @@ from whyflame.store.forget import forget_traces
 from whyflame.store.retention import Retention
 from whyflame.store.settled import SettledWriter
 from whyflame.store.spans import SpanWriter
-from whyflame.store.state import remembered
+from whyflame.store.state import remembered, state_of
 from whyflame.store.totals import totals
 from whyflame.store.unsettled import Group
 
@@ -213,3 +213,23 @@ def test_what_is_taken_out_may_be_changed(tmp_path: Path) -> None:
     second["rows"].append(3)
     assert remembered(store, "q", lambda: {"rows": []}) == {"rows": [1]}
     store.close()
+
+
+def test_new_writers_may_give_keys_again(tmp_path: Path) -> None:
+    """Keys and numbers of rows are as before, and the rows are others: nothing is kept for them."""
+    life = Life(tmp_path / "w.duckdb", Random(1))
+    life.open()
+    states, found = [], []
+    for parent in ((9).to_bytes(8, "big"), None):
+        one = span(1, 2, parent_id=parent, session="s", start_ns=T0, end_ns=T0 + SECOND)
+        life.writer.append([one], {}, {})
+        group = Group(spans=[one], trace_keys=[one.trace_key])
+        life.settled.write(group, [operation(one)], [], T0)
+        states.append(state_of(life.store.cursor()))
+        questions = StoreQuestions(life.store, Config(), lambda: T0)
+        found.append(questions.totals((), Filter())["coverage"]["orphan_spans"])
+        Retention(life.store, max_age_ns=SECOND).sweep(T0 + DAY)
+        life.begin_anew()
+    assert states[0] == states[1]
+    assert found == [1, 0]
+    life.store.close()
