@@ -101,7 +101,7 @@ class StoredSegments:
         segmenter: _Prepared,
         known: dict[str, LaneMarks],
     ) -> list[MarkRow]:
-        results = segment_lanes(lanes, segmenter, known)
+        results = segment_lanes(lanes, segmenter, known, segmenter.digest_of)
         apply(operations, {marks.lane: marks.marks for marks in results}, lanes)
         rows = []
         for found in results:
@@ -149,11 +149,15 @@ class _Prepared:
         self._segmenter = segmenter
         self._marks: dict[int, Sequence[Mark]] = {}
         many = getattr(segmenter, "segment_many", None)
+        # Each lane is looked up again while its run is segmented; hashing it twice would be waste.
+        self._digests = {
+            id(lane): input_hash(lane, segmenter) for members in lanes.values() for lane in members
+        }
         changed = [
             lane
             for run, members in lanes.items()
             for lane in members
-            if _has_changed(lane, known.get(run, {}).get(lane.name), segmenter)
+            if self._has_changed(lane, known.get(run, {}).get(lane.name))
         ]
         if many is not None and changed:
             try:
@@ -169,8 +173,11 @@ class _Prepared:
         marks = self._marks.get(id(lane))
         return self._segmenter.segment(lane) if marks is None else marks
 
+    def digest_of(self, lane: Lane, _segmenter: Segmenter) -> str:
+        """See `input_hash`."""
+        return self._digests[id(lane)]
 
-def _has_changed(lane: Lane, old: LaneMarks | None, segmenter: Segmenter) -> bool:
-    return old is None or (old.input_sha256, old.producer) != (
-        input_hash(lane, segmenter), segmenter.name,
-    )  # fmt: skip
+    def _has_changed(self, lane: Lane, old: LaneMarks | None) -> bool:
+        if old is None:
+            return True
+        return (old.input_sha256, old.producer) != (self._digests[id(lane)], self.name)

@@ -72,13 +72,23 @@ def segment_run(
 
 
 def segment_lanes(
-    lanes: Sequence[Lane], segmenter: Segmenter, previous: Mapping[str, LaneMarks]
+    lanes: Sequence[Lane],
+    segmenter: Segmenter,
+    previous: Mapping[str, LaneMarks],
+    digest_of: Callable[[Lane, Segmenter], str] | None = None,
 ) -> list[LaneMarks]:
-    """Marks per lane; only lanes whose input changed are given to the segmenter."""
+    """Marks per lane; only lanes whose input changed are given to the segmenter.
+
+    Args:
+        lanes: Of one run.
+        segmenter: The configured one.
+        previous: Newest stored marks by lane.
+        digest_of: `input_hash`, or what remembers it.
+    """
     results: dict[str, LaneMarks] = {}
     changed: list[tuple[Lane, str]] = []
     for lane in lanes:
-        digest, old = input_hash(lane, segmenter), previous.get(lane.name)
+        digest, old = (digest_of or input_hash)(lane, segmenter), previous.get(lane.name)
         if old is not None and (old.input_sha256, old.producer) == (digest, segmenter.name):
             results[lane.name] = LaneMarks(lane.name, old.producer, digest, old.marks, reused=True)
         else:

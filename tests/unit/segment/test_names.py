@@ -12,7 +12,7 @@ from whyflame.config import SegmentConfig
 from whyflame.errors import ConfigError
 from whyflame.segment import Lane, Mark, load_segmenter, validate
 from whyflame.segment.lane import Step
-from whyflame.segment.names import Named, Namer, Stretches, load_tables
+from whyflame.segment.names import Named, Namer, Stretches, evidence, load_tables
 from whyflame.segment.segmenter import InvalidMarks
 
 if TYPE_CHECKING:
@@ -204,3 +204,34 @@ def test_a_lane_without_a_request_of_its_own_takes_the_first_prompt() -> None:
 def test_nouns_only_and_in_the_singular(said: str, name: str) -> None:
     """Plurals and adjectives do not make names of their own."""
     assert name_of(said) == name
+
+
+def _lanes() -> list[Lane]:
+    texts = ["read the config files", "fix the failing login", "run the tests", "Ich teste es"]
+    return [
+        Lane(
+            request=features(prompt=request),
+            steps=[step(text, call("Bash")) for text in texts[: 1 + number]],
+        )
+        for number, request in enumerate(["deploy the hook", "fix authentication", "", "improve"])
+    ]
+
+
+def test_names_do_not_depend_on_the_batch() -> None:
+    """Many intervals together get the names that each gets alone."""
+    lanes = _lanes()
+    starts = np.cumsum([0, *(len(lane.steps) for lane in lanes)])
+    whole = np.arange(len(lanes)), starts[:-1], starts[1:]
+    verbs = ["inspect", "fix", "run", "test"]
+    together = NAMER.name(lanes, Stretches(*whole, verbs, np.zeros(len(lanes), np.bool_)))
+    alone = [named(lane, verb) for lane, verb in zip(lanes, verbs, strict=True)]
+    assert together == alone
+    assert "authentication" in together[1].objects  # "login" gave way to what was asked for
+
+
+def test_a_full_memory_is_emptied_and_changes_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read before is a matter of speed only."""
+    lanes = _lanes()
+    usual = [named(lane, "inspect") for lane in lanes]
+    monkeypatch.setattr(evidence, "_MEMO_LIMIT", 1)
+    assert [named(lane, "inspect") for lane in lanes * 2] == usual * 2
