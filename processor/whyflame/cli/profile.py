@@ -11,6 +11,8 @@ from whyflame.cli.target import add_filters, add_target, chosen_filter, question
 if TYPE_CHECKING:
     import argparse
 
+    from whyflame.serve.questions import ProfileRequest
+
 __all__ = ["add_parser", "run"]
 
 FORMATS = ("pprof", "folded", "svg", "json", "speedscope")
@@ -38,6 +40,18 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask, encode, write."""
+    with questions(args) as asked:
+        body = asked.profile(*_request(args))
+    if args.output == "-":
+        sys.stdout.buffer.write(body)
+    else:
+        Path(args.output).write_bytes(body)
+        print(f"wrote {args.output} ({len(body):,} bytes)", file=sys.stderr)
+    return 0
+
+
+def _request(args: argparse.Namespace) -> tuple[ProfileRequest, str]:
+    """What is asked for, and in which format."""
     from whyflame.fold.encode import format_of
     from whyflame.fold.views import FILE_LABELS
     from whyflame.serve.questions import ProfileRequest
@@ -54,11 +68,4 @@ def run(args: argparse.Namespace) -> int:
         labels=tuple(name for name in labels if name not in stack),
         filter=chosen_filter(args),
     )
-    with questions(args) as asked:
-        body = asked.profile(request, encoding)
-    if args.output == "-":
-        sys.stdout.buffer.write(body)
-    else:
-        Path(args.output).write_bytes(body)
-        print(f"wrote {args.output} ({len(body):,} bytes)", file=sys.stderr)
-    return 0
+    return request, encoding

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import gc
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from whyflame.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from whyflame.config import Config
     from whyflame.serve.questions import Filter, Questions
     from whyflame.serve.remote import RemoteQuestions
+    from whyflame.store.duck import Store
+
+_T = TypeVar("_T")
 
 DEFAULT_URL = "http://127.0.0.1:4319"
 
@@ -70,18 +74,53 @@ def questions(args: argparse.Namespace) -> Iterator[Questions]:
     if not args.data_dir:
         yield remote(args)
         return
-    from whyflame.app.opening import open_store
-    from whyflame.serve.store_questions import StoreQuestions
-
-    config = load_config(args)
-    store = open_store(data_dir(args), config, to_read=True)
     # Looking for garbage among the rows of an answer takes a tenth of the command and finds none.
     gc.disable()
     try:
-        yield StoreQuestions(store, config, time.time_ns)
+        store, asking = _opened(args)
+        try:
+            yield asking
+        finally:
+            store.close()
     finally:
         gc.enable()
-        store.close()
+
+
+def _opened(args: argparse.Namespace) -> tuple[Store, Questions]:
+    """The store of --data-dir, and who answers from it."""
+    from whyflame.app.opening import open_store
+
+    config, directory = load_config(args), data_dir(args)
+    opening = _Task(lambda: open_store(directory, config, to_read=True))
+    # DuckDB opens without Python's lock: meanwhile the modules are read that will ask it.
+    from whyflame.serve.store_questions import StoreQuestions
+
+    store = opening.result()
+    return store, StoreQuestions(store, config, time.time_ns)
+
+
+class _Task(Generic[_T]):
+    """Something done in a thread of its own; `concurrent.futures` takes 10 ms to import."""
+
+    def __init__(self, work: Callable[[], _T]) -> None:
+        self._work = work
+        self._done: list[_T] = []
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._done.append(self._work())
+        except BaseException as error:  # noqa: BLE001 - whoever waits is told
+            self._error = error
+
+    def result(self) -> _T:
+        """What it gave, once it has."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._done[0]
 
 
 def chosen_filter(args: argparse.Namespace) -> Filter:

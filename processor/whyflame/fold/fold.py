@@ -71,13 +71,16 @@ def fold_rows(
         query: What was executed.
         rows: Its result as `fetchall` gives it, in any order.
         dictionary: Where ids become strings.
-        bounds: First start and last end, from `query.bounds_sql`.
+        bounds: First start and last end, from `query.bounds_sql`; unused when the query is timed.
     """
-    like = empty_profile(query, bounds)
     if not rows:
-        return like
+        return empty_profile(query, bounds)
     frame_end, label_end = len(query.frames), len(query.frames) + len(query.labels)
     columns = list(zip(*rows, strict=True))
+    if query.is_timed:
+        *columns, starts, ends = columns
+        bounds = _first_last(starts, ends)
+    like = empty_profile(query, bounds)
     distinct = [set(column) for column in columns[:label_end]]
     dictionary = read_once((*query.frames, *query.labels), distinct, dictionary)
     texts = [
@@ -100,6 +103,13 @@ def fold_rows(
     kept = {key: merged[key] for key in sorted(merged) if any(merged[key])}
     profile = _packed(kept, frames, label_sets, like)
     return _compact(profile) if may_be_empty or len(kept) < len(merged) else profile
+
+
+def _first_last(starts: Iterable[int | None], ends: Iterable[int | None]) -> Bounds:
+    return (
+        min((start for start in starts if start is not None), default=None),
+        max((end for end in ends if end is not None), default=None),
+    )
 
 
 def _word(number: int) -> bytes:
@@ -220,6 +230,10 @@ def fold_columns(
 ) -> Profile:
     """As `fold_rows`, from the result's columns as numpy arrays (`fetchnumpy().values()`)."""
     # Here, not at the top: a cold command on a small store never pays for importing numpy.
-    from whyflame.fold.vectors import fold_arrays
+    from whyflame.fold.vectors import first_last, fold_arrays
 
-    return fold_arrays(query, list(columns), dictionary, like=empty_profile(query, bounds))
+    columns = list(columns)
+    if query.is_timed:
+        *columns, starts, ends = columns
+        bounds = first_last(starts, ends)
+    return fold_arrays(query, columns, dictionary, like=empty_profile(query, bounds))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from whyflame.fields import TOKEN_PARTS
 from whyflame.fold.names import unknown_name
-from whyflame.model import TOKEN_PARTS
 
 __all__ = ["DEFAULT_MEASURES", "MEASURE_BY_NAME", "Measure", "find_measure"]
 

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from whyflame.errors import UsageError
-from whyflame.model import FIELDS
+from whyflame.fields import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

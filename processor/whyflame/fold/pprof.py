@@ -74,19 +74,23 @@ def _pieces(profile: Profile, options: PprofOptions) -> Iterator[bytes]:
     ids = [0] * len(frame_order)
     for position, number in enumerate(frame_order, 1):
         ids[number] = position
-    tail = [
-        _tables(names),
-        *map(_string, strings.texts),
-        _number(9, profile.time_ns),
-        _number(10, profile.duration_ns),
-        _message(11, period_type),
-        _number(12, 1),
-        *comments,
-        _number(14, strings.index(profile.default)),
-    ]
     yield b"".join(head)
     yield from _samples(profile, ids, labels)
-    yield b"".join([_message(3, mapping), *tail])
+    # While the samples are still being deflated.
+    default = _number(14, strings.index(profile.default))
+    yield b"".join(
+        [
+            _message(3, mapping),
+            _tables(names),
+            *map(_string, strings.texts),
+            _number(9, profile.time_ns),
+            _number(10, profile.duration_ns),
+            _message(11, period_type),
+            _number(12, 1),
+            *comments,
+            default,
+        ]
+    )
 
 
 class _Strings:

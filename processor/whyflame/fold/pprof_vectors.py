@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["encode_samples", "encode_tables", "first_use"]
 
 _BLOCK = 1 << 14  # samples at a time: the arrays stay in the cache
+_SMALL_BLOCK = 1 << 12  # where a few blocks are all: the first is deflated while others are made
 _WORKERS = 2
 _SAMPLE, _LOCATIONS, _VALUES = 0x12, 0x0A, 0x12
 _WIDTH_LIMITS = np.array([1 << 7 * size for size in range(1, 10)], dtype=np.uint64)
@@ -55,15 +56,18 @@ def encode_samples(
     columns = [as_array(column) for column in profile.values]
     label_ids = as_array(profile.label_ids)
 
+    is_small = len(profile) <= _BLOCK * _WORKERS
+    size = _SMALL_BLOCK if is_small else _BLOCK
+
     def encode_block(start: int) -> bytes:
-        end = min(start + _BLOCK, len(profile))
+        end = min(start + size, len(profile))
         bounds = offsets[start : end + 1]
         block = flat[bounds[0] : bounds[-1]]
         values = np.stack([column[start:end] for column in columns], axis=1).view(np.uint64)
         return _encode_block(bounds - bounds[0], block, values, label_ids[start:end], tables)
 
-    starts = range(0, len(profile), _BLOCK)
-    if len(starts) <= _WORKERS:
+    starts = range(0, len(profile), size)
+    if is_small:
         yield from map(encode_block, starts)
         return
     # numpy lets go of Python's lock inside its loops, so blocks run side by side.

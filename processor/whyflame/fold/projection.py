@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whyflame.errors import UsageError
+from whyflame.fields import FIELDS, TOKEN_PARTS
 from whyflame.fold.measures import DEFAULT_MEASURES, Measure, find_measure
 from whyflame.fold.names import Role, check_field, role_of
 from whyflame.fold.where import Condition, Fragment, compile_condition, compile_tenant, parse_where
-from whyflame.model import FIELDS, TOKEN_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -66,6 +66,8 @@ class Query:
     Attributes:
         sql: Gives a row per group: `frames`, then `labels`, then one integer per measure.
         bounds_sql: Gives one row: first start, last end (NULL when unknown), rows that match.
+        is_timed: Whether each row of `sql` ends with its first start and last end, and groups of
+            nothing but zeros are among them, since they count for the time.
     """
 
     sql: str
@@ -76,6 +78,7 @@ class Query:
     default: str
     bounds_sql: str
     bounds_params: tuple[object, ...]
+    is_timed: bool = False
 
 
 def make_projection(
@@ -111,12 +114,16 @@ def make_projection(
     )
 
 
-def compile_query(projection: Projection, relation: str = "operations") -> Query:
+def compile_query(
+    projection: Projection, relation: str = "operations", *, timed: bool = False
+) -> Query:
     """The SQL of a projection.
 
     Args:
         projection: What is asked.
         relation: Table or view to read; a trusted name, never user input.
+        timed: Find the time range in the same statement, where `Query.is_timed` says that it does:
+            rows by `token_kind` have no time of their own.
     """
     frames = tuple(Column(name, role_of(name)) for name in projection.stack)
     labels = tuple(Column(name, role_of(name)) for name in projection.labels)
@@ -129,10 +136,13 @@ def compile_query(projection: Projection, relation: str = "operations") -> Query
     splits = any(item.field == "token_kind" for item in projection.where) or any(
         column.role is Role.PART for column in frames
     )
+    timed = timed and not splits
     inner = _grouped(keys, measures, condition, relation, splits=splits)
     columns = [*frames, *labels]
     outer = (
-        _split(columns, keys, measures, projection) if splits else _plain(columns, keys, measures)
+        _split(columns, keys, measures, projection)
+        if splits
+        else _plain(columns, keys, measures, timed=timed)
     )
     # All names in the SQL come from this package's tables; what users type is a parameter.
     bounds = f"SELECT min(start_ns), max(end_ns), count(*) FROM {relation}{condition.sql}"
@@ -145,6 +155,7 @@ def compile_query(projection: Projection, relation: str = "operations") -> Query
         default=projection.default,
         bounds_sql=bounds,
         bounds_params=condition.params,
+        is_timed=timed,
     )
 
 
@@ -192,6 +203,8 @@ def _grouped(
             f"coalesce(sum({part}), 0)::BIGINT AS p{number}"
             for number, part in enumerate(TOKEN_PARTS)
         ]
+    # What the outer statement does not ask for, DuckDB does not work out.
+    selected += ["min(start_ns) AS first_ns", "max(end_ns) AS last_ns"]
     sql = f"(SELECT {', '.join(selected)} FROM {relation}{condition.sql} GROUP BY ALL)"
     return Fragment(sql, (*params, *condition.params))
 
@@ -201,11 +214,15 @@ def _unmasked(column: Column, keys: Sequence[Column]) -> str:
     return f"coalesce(k{keys.index(column)}, {empty})"
 
 
-def _plain(columns: Sequence[Column], keys: Sequence[Column], measures: Sequence[Measure]) -> str:
+def _plain(
+    columns: Sequence[Column], keys: Sequence[Column], measures: Sequence[Measure], *, timed: bool
+) -> str:
     selected = [
         f"{_unmasked(column, keys)} AS c{position}" for position, column in enumerate(columns)
     ]
     values = [f"v{number}" for number in range(len(measures))]
+    if timed:
+        return f"SELECT {', '.join(selected + values)}, first_ns, last_ns FROM {{groups}}"
     kept = " OR ".join(f"{value} <> 0" for value in values)
     return f"SELECT {', '.join(selected + values)} FROM {{groups}} WHERE {kept}"
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from whyflame.fold.profile import Labels, Profile
     from whyflame.fold.projection import Query
 
-__all__ = ["as_array", "fold_arrays", "share_out_array"]
+__all__ = ["as_array", "first_last", "fold_arrays", "share_out_array"]
 
 # glibc gives freed memory back and takes it again, page by page, for every array above 128 KiB.
 # Its limits follow the largest block that was freed: after this one, a profile of 11,000 stacks
@@ -50,6 +50,15 @@ class _Coded:
 
     positions: Array
     values: list[Any]
+
+
+def first_last(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[int | None, int | None]:
+    """The earliest and the latest; None where nothing is known. DuckDB masks what is NULL."""
+    known, until = np.ma.compressed(starts), np.ma.compressed(ends)
+    return (
+        int(known.min()) if len(known) else None,
+        int(until.max()) if len(until) else None,
+    )
 
 
 def fold_arrays(

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from whyflame.errors import UsageError
+from whyflame.fields import FIELDS, TOKEN_PARTS
 from whyflame.fold.names import Role, check_field, role_of, unknown_name
-from whyflame.model import FIELDS, TOKEN_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection

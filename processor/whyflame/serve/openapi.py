@@ -11,9 +11,9 @@ import yaml
 from starlette.responses import Response
 from starlette.routing import Route
 
+from whyflame.fields import FIELDS
 from whyflame.fold.encode import ENCODINGS
 from whyflame.fold.measures import MEASURE_BY_NAME
-from whyflame.model import FIELDS
 from whyflame.serve.differences import DIFF_ENCODINGS, UNITS
 from whyflame.store.totals import TOTAL_KEYS
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whyflame.fields import FIELDS
 from whyflame.fold.encode import ENCODINGS
 from whyflame.fold.measures import MEASURE_BY_NAME
 from whyflame.fold.palette import FAMILIES
 from whyflame.fold.views import views_of
-from whyflame.model import FIELDS
 
 if TYPE_CHECKING:
     from whyflame.config import Config

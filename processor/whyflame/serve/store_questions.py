@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from whyflame.errors import NothingMatched
 from whyflame.fold.encode import encode_by_name
 from whyflame.fold.names import check_field, unknown_name
-from whyflame.fold.palette import colour_of
 from whyflame.fold.projection import compile_filter, make_projection
 from whyflame.fold.timerange import parse_time
 from whyflame.fold.views import view_projection
@@ -228,6 +227,9 @@ class StoreQuestions:
         Raises:
             NothingMatched: No such session.
         """
+        # Here, not at the top: a profile in a file has no colours, and a cold command is short.
+        from whyflame.fold.palette import colour_of
+
         shown = show_session(self._store, session, tenant)
         names = {
             name

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["DictionaryTables", "fold_projection", "fold_running"]
 
 _DENSE, _FEW = 2, 1000
+# Up to here a statement costs more than its rows; beyond, times by group cost more than a statement.
+_ONE_STATEMENT = 100_000
 
 
 class DictionaryTables:
@@ -59,16 +61,28 @@ class DictionaryTables:
 
 def fold_projection(store: Readable, projection: Projection) -> Profile:
     """The profile of a projection over what is settled now."""
-    query = compile_query(projection)
     cursor = store.cursor()
+    dictionary = DictionaryTables(store, cursor)
+    query = compile_query(projection, timed=True)
+    if query.is_timed and _settled_rows(cursor) <= _ONE_STATEMENT:
+        result = cursor.execute(query.sql, list(query.params))
+        if is_numpy_worth_it(0):
+            return fold_columns(query, list(result.fetchnumpy().values()), dictionary)
+        return fold_rows(query, result.fetchall(), dictionary)
+    query = compile_query(projection)
     bounds = cursor.execute(query.bounds_sql, list(query.bounds_params)).fetchone()
     start, end, count = bounds or (None, None, 0)
-    dictionary = DictionaryTables(store, cursor)
     result = cursor.execute(query.sql, list(query.params))
     if is_numpy_worth_it(count):
         columns = list(result.fetchnumpy().values())
         return fold_columns(query, columns, dictionary, (start, end))
     return fold_rows(query, result.fetchall(), dictionary, (start, end))
+
+
+def _settled_rows(cursor: Cursor) -> int:
+    """Rows of the table, which DuckDB knows without reading it."""
+    row = cursor.execute("SELECT count(*) FROM settled").fetchone()
+    return int(row[0]) if row else 0
 
 
 def fold_running(running: RunningQuery, projection: Projection, *, timed: bool = False) -> Profile:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whyflame.fields import FIELDS, TOKEN_PARTS
 from whyflame.fold.names import Role, role_of
-from whyflame.model import FIELDS, TOKEN_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from whyflame.fields import TOKEN_PARTS
 from whyflame.fold.where import Fragment
-from whyflame.model import TOKEN_PARTS
 from whyflame.store.orphans import count_orphans
 from whyflame.store.totals import NO_USAGE, code_of
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from whyflame.fields import FIELDS, TOKEN_PARTS
 from whyflame.fold.names import Role
-from whyflame.model import FIELDS, TOKEN_PARTS
 from whyflame.store.outbox_hold import NOTHING_HELD, Held, HoldRule
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whyflame.fields import FIELDS
 from whyflame.fold.frames import UNKNOWN_FRAME, clean_frame
 from whyflame.fold.names import Role, role_of
 from whyflame.fold.where import Fragment
-from whyflame.model import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whyflame.model import TOKEN_PARTS
+from whyflame.fields import TOKEN_PARTS
 
 if TYPE_CHECKING:
     from whyflame.fold.where import Fragment

@@ -123,13 +123,11 @@ ALTER TABLE exported ADD COLUMN IF NOT EXISTS self_ns BIGINT;
 VIEWS = """
 CREATE OR REPLACE VIEW current_generation AS
     SELECT trace_key, max(generation) AS generation FROM generations GROUP BY trace_key;
-CREATE OR REPLACE VIEW past_generation AS
-    SELECT g.trace_key, g.generation FROM generations g
-    JOIN (SELECT trace_key, max(generation) AS newest FROM generations GROUP BY trace_key
-        HAVING count(*) > 1) n USING (trace_key)
-    WHERE g.generation < n.newest;
 CREATE OR REPLACE VIEW settled_now AS
-    SELECT s.* FROM settled s ANTI JOIN past_generation USING (trace_key, generation);
+    SELECT s.* FROM settled s ANTI JOIN (
+        SELECT trace_key, max(generation) AS newest FROM generations GROUP BY trace_key
+        HAVING count(*) > 1
+    ) n ON s.trace_key = n.trace_key AND s.generation < n.newest;
 CREATE OR REPLACE VIEW operations AS
     SELECT * FROM settled_now WHERE counted;
 """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from whyflame.fields import FIELDS
 from whyflame.fold.names import Role, role_of
-from whyflame.model import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

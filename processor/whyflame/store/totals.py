@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import UsageError
+from whyflame.fields import FIELDS, TOKEN_PARTS
 from whyflame.fold.where import compile_tenant
-from whyflame.model import FIELDS, TOKEN_PARTS
 from whyflame.store.reported import find_reported
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whyflame.fields import FIELDS
 from whyflame.fold.names import Role, role_of
 from whyflame.fold.where import Fragment
-from whyflame.model import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

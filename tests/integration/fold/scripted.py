@@ -139,7 +139,7 @@ class CaseStore:
         return {number: names for names, number in self._paths.items() if number in wanted}
 
     def fold(self, projection: Projection) -> Profile:
-        """The profile, computed in both ways."""
+        """The profile, computed in every way."""
         query = compile_query(projection)
         bounds = self.connection.execute(query.bounds_sql, query.bounds_params).fetchone()
         assert bounds is not None
@@ -147,7 +147,17 @@ class CaseStore:
         arrays = self.connection.execute(query.sql, query.params).fetchnumpy()
         profile = fold_rows(query, rows, self, bounds[:2])
         assert fold_columns(query, list(arrays.values()), self, bounds[:2]) == profile
+        self._check_timed(projection, profile)
         return profile
+
+    def _check_timed(self, projection: Projection, profile: Profile) -> None:
+        """The time range from the same statement, in both ways, changes nothing."""
+        query = compile_query(projection, timed=True)
+        if query.is_timed:
+            rows = self.connection.execute(query.sql, query.params).fetchall()
+            arrays = self.connection.execute(query.sql, query.params).fetchnumpy()
+            assert fold_rows(query, rows, self) == profile
+            assert fold_columns(query, list(arrays.values()), self) == profile
 
 
 def projection_of(block: Block) -> Projection:

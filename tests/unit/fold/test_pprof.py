@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import threading
 import zlib
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ from whyflame.fold.packing import gzip_bytes
 from whyflame.fold.pprof import PprofOptions, encode, encode_message, varint
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from whyflame.fold.profile import Profile
 
 EXAMPLE = profile_of(
@@ -120,6 +123,28 @@ def test_a_large_body_is_one_gzip_member_and_always_the_same() -> None:
     assert reader.decompress(packed) == data
     assert reader.eof
     assert not reader.unused_data
+
+
+@given(st.lists(st.binary(max_size=300), max_size=5), st.integers(1, 900), st.sampled_from((1, 6)))
+def test_a_small_body_is_what_zlib_makes_of_it_in_one_go(
+    texts: list[bytes], times: int, level: int
+) -> None:
+    pieces = [text * times for text in texts]
+    body = b"".join(pieces)[: 1 << 20]
+    packer = zlib.compressobj(level, zlib.DEFLATED, 31)
+    assert gzip_bytes([body], level) == packer.compress(body) + packer.flush()
+    assert gzip_bytes(pieces, level) == gzip_bytes([b"".join(pieces)], level)
+
+
+def test_an_error_while_pieces_are_made_is_the_callers_and_leaves_no_thread() -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"x" * (1 << 17)
+        raise ValueError("no more")
+
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="no more"):
+        gzip_bytes(pieces(), 1)
+    assert threading.active_count() == before
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1))

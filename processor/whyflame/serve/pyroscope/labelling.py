@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from whyflame.errors import QueryTooLarge
+from whyflame.fields import FIELDS
 from whyflame.fold.measures import MEASURE_BY_NAME
 from whyflame.fold.where import Fragment
-from whyflame.model import FIELDS
 from whyflame.serve.pyroscope.labels import (
     SERIES_LABELS,
     STACK_BY,

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from whyflame.fields import FIELDS
 from whyflame.fold.names import Role, role_of
 from whyflame.fold.where import Condition, Fragment
-from whyflame.model import FIELDS
 from whyflame.serve.pyroscope.selectors import PROFILE_TYPE, Matcher, parse_selector
 from whyflame.store.traces import in_traces, in_traces_like
 
