@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whyflame.fields import TOKEN_PARTS
@@ -33,6 +34,7 @@ UNKNOWN_FRAME = "unknown"
 
 _T = TypeVar("_T")
 
+_UNKNOWN = -1  # what the query gives for NULL
 _SHORT = MAX_FRAME_BYTES // 4  # characters that fit whatever they are
 _RESERVED = frozenset({"other", "total"})
 
@@ -77,10 +79,7 @@ def read_once(
     for column, values in zip(columns, ids, strict=True):
         role = Role.PATH if column.role is Role.TASK else column.role
         by_role.setdefault(role, set()).update(values)
-    strings, paths = (
-        sorted(number for number in by_role.get(role, ()) if number >= 0)
-        for role in (Role.STRING, Role.PATH)
-    )
+    strings, paths = (by_role.get(role, set()) - {_UNKNOWN} for role in (Role.STRING, Role.PATH))
     return _Known(dictionary.strings(strings), dictionary.paths(paths))
 
 
@@ -141,7 +140,7 @@ class ColumnFrames:
 def column_frames(column: Column, ids: Iterable[Any], dictionary: Dictionary) -> ColumnFrames:
     """Look up the values of a column; thousands of paths share names that are cleaned once."""
     names = _raw_texts(column, list(ids), dictionary)
-    distinct = {name for row in names.values() for name in row}
+    distinct = set(chain.from_iterable(names.values()))
     if column.role is Role.NUMBER:
         return ColumnFrames(names, {name: f"{column.field} {name}" for name in distinct})
     return ColumnFrames(names, {name: clean_frame(name, column.field) for name in distinct})
