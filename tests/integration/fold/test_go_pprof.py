@@ -6,11 +6,15 @@ import os
 import re
 import shutil
 import subprocess
+import urllib.request
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.collector import free_port
 from tests.fold_strategies import profile_of
+from tests.serving import wait_until
 
 from whyflame.fold import diff, pprof
 
@@ -120,6 +124,29 @@ def test_raw_shows_types_labels_and_comments(run) -> None:  # type: ignore[no-un
     assert "operations/count cost/microusd duration/nanoseconds tokens/count[dflt]" in raw
     assert "agent:[writer]" in raw
     assert "whyflame 0" in run(pprof.encode(PROFILE), "-comments")
+
+
+@pytest.mark.slow
+def test_its_web_page_shows_the_frames(go_pprof: str, tmp_path: Path) -> None:
+    file = tmp_path / "profile.pb.gz"
+    file.write_bytes(pprof.encode(PROFILE))
+    address = f"127.0.0.1:{free_port()}"
+
+    def page(path: str) -> str:
+        with suppress(OSError), urllib.request.urlopen(f"http://{address}{path}") as answer:
+            return answer.read().decode()
+        return ""
+
+    with subprocess.Popen(
+        [go_pprof, f"-http={address}", "-no_browser", str(file)],
+        env={**os.environ, "PPROF_TMPDIR": str(tmp_path)},
+        stderr=subprocess.DEVNULL,
+    ) as server:
+        try:
+            wait_until(lambda: "report a::b" in page("/ui/top"))
+            assert "fix login" in page("/ui/flamegraph")
+        finally:
+            server.terminate()
 
 
 def test_traces_keep_every_name_whole(run) -> None:  # type: ignore[no-untyped-def]
