@@ -95,18 +95,7 @@ def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> P
     segmenter = load_segmenter(config.segment)
     settle_spans = build_settle(config)
     store = open_store(data_dir, config)
-    reader = SpanReader(
-        Reader(
-            dialect_settings(
-                config.fields,
-                config.settle.outcome_attributes,
-                max_attributes=config.index.max_attributes,
-            )
-        ),
-        config.content,
-        DeadLetters(data_dir / DEAD_LETTERS),
-        config.index.max_text,
-    )
+    reader = _build_reader(data_dir, config)
     writer = SpanWriter(store)
     positions = {name: Position(*place) for name, place in writer.positions().items()}
     tail = JournalTail(
@@ -133,6 +122,17 @@ def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> P
         store, reader, writer, indexer, unsettled, settled, job, own_calls, retention, export_job,
         forwarding,
     )  # fmt: skip
+
+
+def _build_reader(data_dir: Path, config: Config) -> SpanReader:
+    """Requests to spans, with what the configuration says of fields and content."""
+    settings = dialect_settings(
+        config.fields,
+        config.settle.outcome_attributes,
+        max_attributes=config.index.max_attributes,
+    )
+    dead_letters = DeadLetters(data_dir / DEAD_LETTERS)
+    return SpanReader(Reader(settings), config.content, dead_letters, config.index.max_text)
 
 
 def build_exporters_job(store: Store, config: Config) -> ExportJob | None:

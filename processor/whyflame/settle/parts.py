@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["split"]
 
 PART_OPERATIONS = 512
-"""Operations of a part, about: few enough that all rules find them in the processor's cache, which
-costs two thirds of walking over a group of 32,000 again and again; more cost less to begin."""
+"""Operations of a part, about: few enough that all rules find them in the processor's cache, where
+walking over a group of 32,000 again and again does not; more cost less to begin."""
 
 
 def split(operations: Sequence[Operation]) -> list[Sequence[Operation]]:
