@@ -40,8 +40,8 @@ def main() -> None:
             name: statistics.median(run[name] for run in warm["runs"]) for name in warm["runs"][0]
         }
         print(
-            f"| {size:,} | {warm['stacks']:,} | {wall['fold']:.0f} ms | {wall['encode']:.0f} ms "
-            f"| {wall['all']:.0f} ms | {min(run['cpu'] for run in warm['runs']):.0f} ms "
+            f"| {size:,} | {warm['stacks']:,} | {wall['fold']:.1f} ms | {wall['encode']:.1f} ms "
+            f"| {wall['all']:.1f} ms | {min(run['cpu'] for run in warm['runs']):.0f} ms "
             f"| {warm['mib']} MiB | {statistics.median(run['wall'] for run in cold):.0f} ms "
             f"| {min(run['cpu'] for run in cold):.0f} ms | {max(run['mib'] for run in cold)} MiB |",
             flush=True,
