@@ -57,7 +57,7 @@ def test_objects_have_the_shape_kubernetes_asks_for(
 ) -> None:
     objects = helm.template(values)
     file = tmp_path / "objects.yaml"
-    known = [each for each in objects if each["kind"] != "ServiceMonitor"]
+    known = [each for each in objects if each["kind"] not in {"ServiceMonitor", "HTTPRoute"}]
     file.write_text(yaml.safe_dump_all(known), encoding="utf-8")
     validate = Path(sys.executable).parent / "kubernetes-validate"
     done = subprocess.run(
@@ -192,6 +192,56 @@ def test_the_service_monitor_scrapes_the_api_port(helm: Any) -> None:
     assert monitor["spec"]["endpoints"][0]["port"] in {p["name"] for p in service["spec"]["ports"]}
 
 
+def test_the_route_leads_to_ports_of_the_service(helm: Any) -> None:
+    objects = helm.template(FULL)
+    spec, service = only(objects, "HTTPRoute")["spec"], only(objects, "Service")
+    assert spec["parentRefs"][0]["name"] == "public"
+    assert spec["hostnames"] == ["r.example.com"]
+    ports = {port["port"]: port["name"] for port in service["spec"]["ports"]}
+    led = {
+        rule["matches"][0]["path"]["value"]: ports[rule["backendRefs"][0]["port"]]
+        for rule in spec["rules"]
+    }
+    assert led == {"/v1": "otlp-http", "/": "api"}
+    assert {rule["backendRefs"][0]["name"] for rule in spec["rules"]} == {
+        service["metadata"]["name"]
+    }
+
+
+def test_the_network_policy_lets_in_what_the_ports_are_for_and_no_more(helm: Any) -> None:
+    objects = helm.template(FULL)
+    spec = only(objects, "NetworkPolicy")["spec"]
+    labels = only(objects, "StatefulSet")["spec"]["template"]["metadata"]["labels"]
+    assert spec["podSelector"]["matchLabels"].items() <= labels.items()
+    assert spec["policyTypes"] == ["Ingress"]
+    names = {port["name"] for port in container_of(objects)["ports"]}
+    otlp, api, further = spec["ingress"]
+    assert {port["port"] for rule in (otlp, api) for port in rule["ports"]} == names
+    assert [port["port"] for port in api["ports"]] == ["api"]
+    assert api["from"] == [{"podSelector": {"matchLabels": {"app": "grafana"}}}]
+    assert {"ipBlock": {"cidr": "10.0.0.0/8"}} in otlp["from"]
+    assert further == {"ports": [{"port": 8080, "protocol": "TCP"}]}
+
+
+def test_a_policy_without_peers_lets_all_reach_the_three_ports(helm: Any) -> None:
+    objects = helm.render(MINIMAL, "--set", "networkPolicy.enabled=true")
+    rules = only(objects, "NetworkPolicy")["spec"]["ingress"]
+    assert [rule.keys() for rule in rules] == [{"ports"}, {"ports"}]
+
+
+def test_the_disruption_budget_holds_the_one_pod(helm: Any) -> None:
+    objects = helm.template(FULL)
+    spec = only(objects, "PodDisruptionBudget")["spec"]
+    labels = only(objects, "StatefulSet")["spec"]["template"]["metadata"]["labels"]
+    assert spec["selector"]["matchLabels"].items() <= labels.items()
+    assert spec["maxUnavailable"] == 0
+
+
+def test_nothing_more_is_made_unless_it_is_asked_for(helm: Any) -> None:
+    kinds = {each["kind"] for each in helm.template(MINIMAL)}
+    assert kinds == {"ConfigMap", "Service", "ServiceAccount", "StatefulSet"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -199,6 +249,8 @@ def test_the_service_monitor_scrapes_the_api_port(helm: Any) -> None:
         (("--set", "auth.otlp.enabled=false", "--set", "auth.http.enabled=true"), "auth.http"),
         (("-f", str(MINIMAL), "--set", "config.otlp.grpc=0.0.0.0:1"), "config.otlp.grpc"),
         (("-f", str(FULL), "--set", "existingConfigMap=mine"), "exclude each other"),
+        (("-f", str(MINIMAL), "--set", "httpRoute.enabled=true"), "httpRoute.parentRefs"),
+        (("-f", str(MINIMAL), "--set", "podDisruptionBudget.maxUnavailable=half"), "maxUnav"),
         (("-f", str(MINIMAL), "--set", "image.digets=x"), "digets"),
         (("-f", str(MINIMAL), "--set", "auth.otlp.enabled=maybe"), "enabled"),
         (("-f", str(MINIMAL), "--set", "persistence.size=much"), "size"),

@@ -85,6 +85,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- fail (printf "config.%s: the port must stay %s, where the chart's service and probes look for it; set service.ports to publish another" (index . 0) (index . 2)) -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
+{{- fail "httpRoute.parentRefs: name the Gateway that the route hangs on, for example with --set httpRoute.parentRefs[0].name=GATEWAY" -}}
+{{- end -}}
 {{- if and .Values.existingConfigMap .Values.config -}}
 {{- fail "existingConfigMap and config exclude each other: put the configuration into one of them" -}}
 {{- end -}}
