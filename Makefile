@@ -1,7 +1,7 @@
 # whyflame: `make demo` shows it, `make test` checks it. Both set up what they need in .venv.
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types mypy pyright contracts dependencies spelling wheel unit integration \
-        pytest peers chaos bench image-test screenshots fix docs requirements clean
+        pytest peers chaos fuzz bench image-test screenshots fix docs requirements clean
 
 BIN := .venv/bin
 QUIET := scripts/quiet
@@ -77,6 +77,10 @@ integration: .venv/dev  ## the tests with real servers and stores alone, without
 chaos: .venv/dev  ## kills, crashes and rare interleavings, for minutes
 	@$(BIN)/pytest -q -m soak --timeout 1800 tests
 	@$(BIN)/pytest -q -m "not soak" tests/integration/test_kill.py
+
+MINUTES ?= 60
+fuzz: .venv/dev  ## hostile requests at every door for MINUTES; what breaks something goes to tests/fuzz/found
+	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 bench: .venv/dev  ## figures: ingest and its parts, Phoenix beside it, fold, queries, segmentation (data beside the repository)
 	@$(BIN)/python bench/ingest/parts.py

@@ -155,3 +155,53 @@ def _sendable_value(value: Any) -> Any:
 
 def _text(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
+
+
+def otlp_json() -> st.SearchStrategy[Any]:
+    """OTLP/JSON with anything in any place."""
+    wild = st.one_of(json_values, st.integers(), st.text(max_size=20))
+    field = st.sampled_from(
+        ("traceId", "spanId", "parentSpanId", "name", "kind", "startTimeUnixNano", "status",
+         "endTimeUnixNano", "attributes", "events", "links", "flags", "droppedAttributesCount")
+    )  # fmt: skip
+    span = st.dictionaries(field, wild, max_size=8)
+    usual = st.fixed_dictionaries(
+        {"traceId": st.just("01" * 16), "spanId": st.just("02" * 8)},
+        optional={
+            "attributes": st.lists(
+                st.fixed_dictionaries(
+                    {"key": st.sampled_from(("gen_ai.operation.name", "session.id"))},
+                    optional={"value": st.one_of(wild, st.dictionaries(
+                        st.sampled_from(("stringValue", "intValue", "arrayValue", "doubleValue")),
+                        wild, max_size=2))},
+                ),
+                max_size=3,
+            ),
+            "startTimeUnixNano": wild,
+        },
+    )  # fmt: skip
+    spans = st.lists(st.one_of(span, usual), max_size=3)
+    return st.one_of(
+        wild,
+        spans.map(lambda found: {"resourceSpans": [{"scopeSpans": [{"spans": found}]}]}),
+    )
+
+
+heads = st.lists(
+    st.sampled_from(
+        (b"Content-Type: application/x-protobuf", b"Content-Type: application/json",
+         b"Content-Type: \xff", b"Content-Encoding: gzip", b"Content-Encoding: deflate",
+         b"Content-Encoding: zstd", b"Content-Length: 5", b"Content-Length: -1",
+         b"Content-Length: 99999999999999999999", b"Transfer-Encoding: chunked", b"Expect: 100-continue",
+         b"Authorization: Bearer \xc3\x28", b"X: " + b"y" * 9000, b"Host: a", b"Host: localhost", b"Connection: close")
+    ),
+    max_size=5,
+)  # fmt: skip
+lines = st.sampled_from(
+    (b"POST /v1/traces HTTP/1.1", b"POST /v1/logs HTTP/1.1", b"GET /v1/traces HTTP/1.1",
+     b"POST /v1/%2e%2e/x HTTP/1.1", b"POST /v1/traces HTTP/9.9", b"PRI * HTTP/2.0", b"\x16\x03\x01")
+)  # fmt: skip
+http_bodies = st.one_of(
+    trace_requests(), st.binary(max_size=200), json_values.map(lambda v: json.dumps(v).encode()),
+    st.just(b"\x1f\x8b\x08\x00" + bytes(50)), st.just(b"5\r\nhello\r\n0\r\n\r\n"), st.builds(bytes, st.just(1 << 17)),
+)  # fmt: skip
