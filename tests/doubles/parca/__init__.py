@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any, Self
 
 from google.protobuf import json_format
+from google.protobuf.message_factory import GetMessageClass
 
+from tests.doubles.protos import pool_of
 from tests.doubles.pyroscope.distributor import inflate
 from tests.doubles.pyroscope.errors import Refusal, invalid
 from tests.doubles.pyroscope.grpc_port import GrpcPort
 from tests.doubles.pyroscope.normalize import Normal, normalize
-from tests.doubles.pyroscope.wire import Profile, WriteRawRequest
+from tests.doubles.pyroscope.wire import Profile
 
 METHOD = "/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw"
 PATH = "/api/profiles/writeraw"
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _TYPE_PART = re.compile(r"[a-zA-Z0-9_]+")
 _MAX_BYTES = 64 << 20
+WriteRawRequest = GetMessageClass(
+    pool_of(Path(__file__).parent).FindMessageTypeByName("whyflame.parca.WriteRawRequest")
+)
 
-__all__ = ["ParcaDouble"]
+__all__ = ["ParcaDouble", "WriteRawRequest"]
 
 
 class ParcaDouble:

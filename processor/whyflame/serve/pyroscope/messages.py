@@ -1,8 +1,8 @@
 """The messages of Pyroscope's query API, described at run time: no generated code, no version lock.
 
 The message and field names and numbers are those of Pyroscope's `api/` (Apache-2.0, Grafana Labs),
-without which nobody could speak the protocol. They live in a descriptor pool of their own, since
-`types/v1` and `google/v1` are names that others may register too.
+without which nobody could speak the protocol; tests hold them against its files, field by field. They
+live in a descriptor pool of their own, since others may register `types/v1` and `google/v1` too.
 """
 
 from __future__ import annotations
