@@ -21,7 +21,7 @@ __all__ = ["Answer", "answer_error", "limited", "refused"]
 _MAX_QUOTED = 300
 _LATE = re.compile(r"ingestion window|not_in_ingestion_window", re.IGNORECASE)
 _TOO_LARGE = re.compile(
-    r"samples_limit|profile_size_limit|size exceeds limit|payload size|body too large"
+    r"max_profile_size_byte|max_profile_stacktrace_samples\b|samples_limit|profile_size_limit|size exceeds limit|payload size|body too large"
     r"|request too large|samples per profile|profile with \d+ samples|too many samples",
     re.IGNORECASE,
 )

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 from tests.doubles.pyroscope.errors import Refusal, invalid
 from tests.doubles.pyroscope.normalize import Normal, normalize, split_by_labels
 from tests.doubles.pyroscope.profiles import Profiles, StoredProfile
-from tests.doubles.pyroscope.validate import validate_labels, validate_profile
+from tests.doubles.pyroscope.validate import label_text, validate_labels, validate_profile
 from tests.doubles.pyroscope.wire import Profile
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Distributor:
         if all(name != "service_name" for name, _ in labels):
             labels = [*labels, ("service_name", "unknown_service")]
         self._take(tenant, len(content) + sum(len(n) + len(v) for n, v in labels))
-        validate_profile(profile, self.limits, self._clock())
+        validate_profile(profile, label_text(labels), self.limits, self._clock())
         normal = normalize(profile)
         if normal.stacks:
             labels = [pair for pair in labels if pair[0] != "__session_id__"]

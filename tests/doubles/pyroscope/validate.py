@@ -14,16 +14,18 @@ _LEGACY_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 NANO = 1_000_000_000
 
 
-def validate_profile(profile: Any, limits: Limits, now_ns: int) -> None:
+def validate_profile(profile: Any, labels: str, limits: Limits, now_ns: int) -> None:
     """Refuse or cut in place, in the server's order; times at or below zero become now."""
     if not profile.sample_type:
         raise invalid("empty profile: no sample types")
     if profile.time_nanos <= 0:
         profile.time_nanos = now_ns
-    _check_window(profile.time_nanos, limits, now_ns)
+    _check_window(profile.time_nanos, labels, limits, now_ns)
     if len(profile.sample) > limits.samples:
         raise invalid(
-            f"samples_limit: the profile has {len(profile.sample)} samples; limit {limits.samples}"
+            f"the profile with labels '{labels}' exceeds the samples count limit "
+            f"(max_profile_stacktrace_samples, actual: {len(profile.sample)}, "
+            f"limit: {limits.samples})"
         )
     strings = _check_strings(profile, limits)
     if any(b"-" in strings[value_type.type] for value_type in profile.sample_type):
@@ -33,20 +35,24 @@ def validate_profile(profile: Any, limits: Limits, now_ns: int) -> None:
     if any(function.id == 0 for function in profile.function):
         raise invalid("function id is 0")
     for sample in profile.sample:
-        _check_sample(sample, len(profile.sample_type), limits)
+        _check_sample(sample, len(profile.sample_type), labels, limits)
 
 
-def _check_sample(sample: Any, types: int, limits: Limits) -> None:
+def _check_sample(sample: Any, types: int, labels: str, limits: Limits) -> None:
     if len(sample.value) != types:
         raise invalid("sample value length mismatch")
     if len(sample.label) > limits.sample_labels:
-        raise invalid(f"a sample has {len(sample.label)} labels; limit {limits.sample_labels}")
+        raise invalid(
+            f"the profile with labels '{labels}' exceeds the sample labels limit "
+            f"(max_profile_stacktrace_sample_labels, actual: {len(sample.label)}, "
+            f"limit: {limits.sample_labels})"
+        )
     if len(sample.location_id) > limits.depth:
         # Leaf first: what stands nearest to the leaf goes.
         del sample.location_id[: len(sample.location_id) - limits.depth]
 
 
-def _check_window(time_ns: int, limits: Limits, now_ns: int) -> None:
+def _check_window(time_ns: int, labels: str, limits: Limits, now_ns: int) -> None:
     too_old = limits.reject_older_seconds and (
         time_ns <= now_ns - limits.reject_older_seconds * NANO
     )
@@ -55,8 +61,8 @@ def _check_window(time_ns: int, limits: Limits, now_ns: int) -> None:
     )
     if too_old or too_new:
         raise invalid(
-            f"profile with timestamp {time_ns} is outside of ingestion window "
-            f"(not_in_ingestion_window), server time {now_ns}"
+            f"profile with labels '{labels}' is outside of ingestion window "
+            f"(profile timestamp: {time_ns}, server time: {now_ns})"
         )
 
 
@@ -91,28 +97,33 @@ def _string_indices(profile: Any) -> Any:
     yield from (profile.drop_frames, profile.keep_frames, profile.default_sample_type)
 
 
+def label_text(labels: list[tuple[str, str]]) -> str:
+    """Labels as the server shows them in its messages."""
+    return "{" + ", ".join(f'{name}="{value}"' for name, value in sorted(labels)) + "}"
+
+
 def validate_labels(
     labels: list[tuple[str, str]], limits: Limits, flavour: Flavour
 ) -> list[tuple[str, str]]:
     """Refuse a label set, or return it sorted and, on v1, with legacy names."""
+    shown = label_text(labels)
     if len(labels) > limits.label_names:
         raise invalid(
-            f"profile series {dict(labels)} has {len(labels)} label names; "
-            f"limit {limits.label_names}"
+            f"profile series '{shown}' has {len(labels)} label names; limit {limits.label_names}"
         )
     if not dict(labels).get("__name__"):
-        raise invalid("invalid metric name")
+        raise invalid(f"invalid labels '{shown}' with error: invalid metric name")
     if flavour.is_v1:
         labels = _sanitize(labels)
     seen: set[str] = set()
     for name, value in labels:
         if name in seen:
-            raise invalid(f"duplicate label name: {name!r}")
+            raise invalid(f"profile with labels '{shown}' has duplicate label name: '{name}'")
         seen.add(name)
         if len(name.encode()) > limits.label_name_bytes:
-            raise invalid("label name too long")
+            raise invalid(f"profile with labels '{shown}' has label name too long: '{name}'")
         if len(value.encode()) > limits.label_value_bytes:
-            raise invalid("label value too long")
+            raise invalid(f"profile with labels '{shown}' has label value too long: '{value}'")
     return sorted(labels)
 
 

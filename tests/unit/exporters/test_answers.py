@@ -15,6 +15,10 @@ from whyflame.export import (
 from whyflame_exporters.answers import Answer, answer_error
 
 LATE = '{"code":"invalid_argument","message":"profile is outside of ingestion window"}'
+# As Pyroscope words its limits; the last of them is none that halves could pass.
+SAMPLES = "the profile with labels '{}' exceeds the samples count limit (max_profile_stacktrace_samples, actual: 9, limit: 8)"  # fmt: skip
+SIZE = "the profile with labels '{}' exceeds the size limit (max_profile_size_byte, actual: 9, limit: 8)"  # fmt: skip
+LABELS = "the profile with labels '{}' exceeds the sample labels limit (max_profile_stacktrace_sample_labels, actual: 9, limit: 8)"  # fmt: skip
 BURST = "push rate limit (4.0 MiB) exceeded while adding 2.5 MiB"
 RATE = "push rate limit (4.0 MiB) exceeded while adding 900.0 KiB"
 
@@ -25,6 +29,9 @@ RATE = "push rate limit (4.0 MiB) exceeded while adding 900.0 KiB"
         (200, "{}", None),
         (400, LATE, LateError),
         (400, "not_in_ingestion_window", LateError),
+        (400, SAMPLES, TooLargeError),
+        (400, SIZE, TooLargeError),
+        (400, LABELS, PermanentError),
         (400, "samples_limit: the profile has 16001 samples", TooLargeError),
         (400, "uncompressed profile payload size exceeds limit", TooLargeError),
         (413, "", TooLargeError),

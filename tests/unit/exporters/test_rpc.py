@@ -23,7 +23,11 @@ CODE = grpc.StatusCode
     [
         (CODE.INVALID_ARGUMENT, "invalid metric name", PermanentError),
         (CODE.INVALID_ARGUMENT, "outside of ingestion window", LateError),
-        (CODE.INVALID_ARGUMENT, "samples_limit", TooLargeError),
+        (
+            CODE.INVALID_ARGUMENT,
+            "(max_profile_stacktrace_samples, actual: 9, limit: 8)",
+            TooLargeError,
+        ),
         (CODE.RESOURCE_EXHAUSTED, "push rate limit (4.0 MiB) exceeded", RateLimitedError),
         (
             CODE.RESOURCE_EXHAUSTED,
