@@ -93,6 +93,22 @@ def test_a_part_of_the_tokens_can_be_the_width(page: Page, fleet: Fleet) -> None
     page.locator(f'.flame[aria-label*=" {wanted}."]').wait_for()
 
 
+def test_waiting_for_the_user_can_be_shown_with_time(page: Page, fleet: Fleet) -> None:
+    show(page, fleet)
+    button = page.get_by_role("button", name="Waiting", exact=True)
+    expect(button).to_be_hidden()
+    page.get_by_role("button", name="Time", exact=True).click()
+    expect(button).to_have_attribute("aria-pressed", "false")
+    button.click()
+    wait_for_address(page, "waits=true")
+    expect(button).to_have_attribute("aria-pressed", "true")
+    profile = fleet.get("profile", view="tokens", measure="duration", waits="true")
+    row = {**fleet.totals(), "duration_seconds": profile["totals"]["duration"] / 1e9}
+    page.locator(f'.flame[aria-label*="{exact(row, "duration")}. Arrow keys"]').wait_for()
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "false")
+
+
 def test_a_search_says_the_share_of_its_matches(page: Page, fleet: Fleet) -> None:
     show(page, fleet)
     profile = fleet.get("profile", view="tokens")

@@ -6,7 +6,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyflame.cli.target import add_filters, add_target, chosen_filter, questions, split_fields
+from whyflame.cli.target import (
+    add_filters,
+    add_target,
+    add_waits,
+    chosen_filter,
+    questions,
+    split_fields,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -32,6 +39,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--view", default="tokens", help="as for `profile` (default tokens)")
     parser.add_argument("--measure", help="instead of the view's own")
     parser.add_argument("--stack", default="", metavar="F,F,...", help="fields, outermost first")
+    add_waits(parser)
     parser.add_argument(
         "--per", choices=("run", "session"), default="run", help="what values are averaged over"
     )
@@ -54,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
         measure=args.measure,
         stack=split_fields(args.stack),
         filter=chosen_filter(args),
+        waits=args.waits,
     )
     request = DiffRequest(
         profile=asked_profile,

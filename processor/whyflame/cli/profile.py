@@ -6,7 +6,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyflame.cli.target import add_filters, add_target, chosen_filter, questions, split_fields
+from whyflame.cli.target import (
+    add_filters,
+    add_target,
+    add_waits,
+    chosen_filter,
+    questions,
+    split_fields,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -31,6 +38,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--labels", default=None, metavar="F,...", help="sample labels of a pprof file"
     )
+    add_waits(parser)
     parser.add_argument("--format", choices=FORMATS, help="default: from the file name")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="- for stdout")
     add_filters(parser)
@@ -67,5 +75,6 @@ def _request(args: argparse.Namespace) -> tuple[ProfileRequest, str]:
         stack=stack,
         labels=tuple(name for name in labels if name not in stack),
         filter=chosen_filter(args),
+        waits=args.waits,
     )
     return request, encoding

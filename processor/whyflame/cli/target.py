@@ -58,6 +58,17 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--until", metavar="T", help="ended before")
 
 
+def add_waits(parser: argparse.ArgumentParser) -> None:
+    """The option that shows waiting, too."""
+    from argparse import BooleanOptionalAction
+
+    parser.add_argument(
+        "--waits",
+        action=BooleanOptionalAction,
+        help="show waiting for the user between turns as a frame too; else as the view says",
+    )
+
+
 def data_dir(args: argparse.Namespace) -> Path:
     """The directory of --data-dir, which must exist."""
     directory = Path(args.data_dir).expanduser()

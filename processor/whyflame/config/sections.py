@@ -223,6 +223,9 @@ class ViewConfig:
     stack: list[str] = setting(["agent", "path", "leaf"], "fields, outermost first")
     measure: str = setting("tokens", "what width means")
     where: list[str] = setting([], "filters, field=value, field!=value or field=~regex")
+    waits: bool = setting(
+        default=False, doc="show waiting for the user between turns as a frame too"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from whyflame.errors import UsageError
 from whyflame.fields import FIELDS, TOKEN_PARTS
 from whyflame.fold.measures import DEFAULT_MEASURES, Measure, find_measure
 from whyflame.fold.names import Role, check_field, role_of
+from whyflame.fold.waits import WAIT_COLUMN, WAIT_FRAME, with_waits
 from whyflame.fold.where import Condition, Fragment, compile_condition, compile_tenant, parse_where
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Projection:
         owner: The condition that `tenant` stands for, when the store has looked it up already.
         labels: Fields that become labels of the samples instead of frames.
         only: Further conditions in SQL, put together by the program itself.
+        waits: Waiting for a person between turns is shown too, as an innermost frame of its own.
     """
 
     stack: tuple[str, ...]
@@ -49,6 +51,7 @@ class Projection:
     owner: Fragment | None = None
     labels: tuple[str, ...] = ()
     only: tuple[Fragment, ...] = ()
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,9 @@ class Column:
 
     field: str
     role: Role
+
+
+_WAIT = Column(WAIT_FRAME, Role.TEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +132,8 @@ def compile_query(
             rows by `token_kind` have no time of their own.
     """
     frames = tuple(Column(name, role_of(name)) for name in projection.stack)
+    if projection.waits:
+        relation, frames = with_waits(relation), (*frames, _WAIT)
     labels = tuple(Column(name, role_of(name)) for name in projection.labels)
     measures = tuple(find_measure(name) for name in projection.measures)
     # What is a frame and a label too is one key.
@@ -174,6 +182,8 @@ def compile_filter(projection: Projection) -> Fragment:
 
 
 def _key(column: Column) -> Fragment:
+    if column == _WAIT:
+        return Fragment(WAIT_COLUMN)
     if column.role is Role.TEXT:
         return Fragment("extra[?]", (column.field,))
     return Fragment(FIELDS[column.field].column)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from whyflame.config import Config, ViewConfig
@@ -59,10 +60,11 @@ def view_projection(
     if name not in views:
         raise unknown_name("view", name, views)
     view = views[name]
-    return make_projection(
+    made = make_projection(
         stack=view.stack if stack is None else stack,
         measure=measure or view.measure,
         where=(*view.where, *where),
         promoted=config.fields,
         labels=labels,
     )
+    return replace(made, waits=view.waits)

@@ -21,7 +21,13 @@ def page_options(config: Config) -> dict[str, Any]:
     promoted = [{"name": name, "doc": source} for name, source in sorted(config.fields.items())]
     return {
         "views": [
-            {"name": name, "stack": view.stack, "measure": view.measure, "where": view.where}
+            {
+                "name": name,
+                "stack": view.stack,
+                "measure": view.measure,
+                "where": view.where,
+                "waits": view.waits,
+            }
             for name, view in views_of(config).items()
         ],
         "measures": [

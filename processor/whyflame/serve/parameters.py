@@ -14,7 +14,14 @@ from whyflame.serve.questions import Filter, ProfileRequest
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-__all__ = ["json_answer", "read_filter", "read_many", "read_number", "read_profile_request"]
+__all__ = [
+    "json_answer",
+    "read_filter",
+    "read_flag",
+    "read_many",
+    "read_number",
+    "read_profile_request",
+]
 
 
 def read_many(request: Request, name: str) -> tuple[str, ...]:
@@ -37,6 +44,18 @@ def read_number(request: Request, name: str, default: int) -> int:
     return int(text)
 
 
+def read_flag(request: Request, name: str) -> bool | None:
+    """`true` or `false`; None when it is not given.
+
+    Raises:
+        UsageError: The value is neither.
+    """
+    text = request.query_params.get(name)
+    if text not in (None, "true", "false"):
+        raise UsageError(f"{name} is true or false, not {text!r}")
+    return None if text is None else text == "true"
+
+
 def read_filter(request: Request) -> Filter:
     """`where`, `since` and `until`, of the caller's tenant."""
     query = request.query_params
@@ -53,6 +72,7 @@ def read_profile_request(request: Request) -> ProfileRequest:
         stack=read_many(request, "stack"),
         labels=read_many(request, "labels"),
         filter=read_filter(request),
+        waits=read_flag(request, "waits"),
     )
 
 

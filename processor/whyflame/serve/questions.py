@@ -48,6 +48,7 @@ class ProfileRequest:
         view: Name of a view. measure, stack: Override the view's own.
         labels: Fields that become labels of the samples (pprof only).
         filter: Which operations, beyond the view's own filter.
+        waits: Show waiting for a person between turns too; None as the view says.
     """
 
     view: str = "tokens"
@@ -55,6 +56,7 @@ class ProfileRequest:
     stack: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     filter: Filter = field(default_factory=Filter)
+    waits: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ class RemoteQuestions:
             ("measure", request.measure or ""),
             ("stack", ",".join(request.stack)),
             ("labels", ",".join(request.labels)),
+            ("waits", _flag(request.waits)),
             ("format", encoding),
             *_filter(request.filter),
         ]
@@ -66,6 +67,7 @@ class RemoteQuestions:
             ("view", asked.view),
             ("measure", asked.measure or ""),
             ("stack", ",".join(asked.stack)),
+            ("waits", _flag(asked.waits)),
             *(("base", where) for where in request.base),
             *(("target", where) for where in request.target),
             ("base_since", request.base_times[0] or ""),
@@ -173,6 +175,10 @@ def _filter(chosen: Filter) -> list[tuple[str, str]]:
         ("since", chosen.since or ""),
         ("until", chosen.until or ""),
     ]
+
+
+def _flag(value: bool | None) -> str:  # noqa: FBT001 - named where it is passed
+    return "" if value is None else str(value).lower()
 
 
 def _error(error: urllib.error.HTTPError) -> WhyflameError:

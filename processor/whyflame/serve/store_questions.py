@@ -117,6 +117,8 @@ class StoreQuestions:
             where=request.filter.where,
             labels=request.labels,
         )
+        if request.waits is not None:
+            projection = replace(projection, waits=request.waits)
         return self._timed(projection, request.filter)
 
     def profile(self, request: ProfileRequest, encoding: str) -> bytes:
@@ -193,7 +195,7 @@ class StoreQuestions:
             asked = replace(asked, filter=only)
         projection = self._asked_for(replace(asked, labels=labels))
         wanted = request.frames[-1:] if request.anywhere else request.frames
-        tests = [passing(self._store, projection.stack, frame) for frame in wanted]
+        tests = [passing(self._store, projection, frame) for frame in wanted]
         only_passing = tuple(test for test in tests if test is not None)
         projection = replace(projection, only=(*projection.only, *only_passing))
         if request.anywhere and only_passing:

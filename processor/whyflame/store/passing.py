@@ -7,27 +7,32 @@ from typing import TYPE_CHECKING
 from whyflame.fields import FIELDS
 from whyflame.fold.frames import UNKNOWN_FRAME, clean_frame
 from whyflame.fold.names import Role, role_of
+from whyflame.fold.waits import WAIT_FRAME
 from whyflame.fold.where import Fragment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
+    from whyflame.fold.projection import Projection
     from whyflame.store.readable import Readable
 
 __all__ = ["passing"]
 
 
-def passing(store: Readable, stack: Sequence[str], frame: str) -> Fragment | None:
+def passing(store: Readable, projection: Projection, frame: str) -> Fragment | None:
     """SQL that is true for exactly the operations whose stack holds the frame somewhere.
 
     Args:
         store: Its dictionaries are searched.
-        stack: Fields of the stack. frame: As it is shown.
+        projection: Whose stacks. frame: As it is shown.
 
     Returns:
         None where frames come from something else than the dictionaries.
     """
+    stack = projection.stack
     roles = {role_of(field) for field in stack}
+    if projection.waits and frame == WAIT_FRAME:
+        return None
     if frame == UNKNOWN_FRAME or roles - {Role.STRING, Role.PATH, Role.TASK}:
         return None
     tests = [f"{FIELDS[field].column} IN ({_listed(_ids(store, field, frame))})" for field in stack]

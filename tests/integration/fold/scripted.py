@@ -172,7 +172,8 @@ def projection_of(block: Block) -> Projection:
     bounds = {
         f"{name}_ns": parse_time(one[name], NOW_NS) for name in ("since", "until") if name in one
     }
-    return _with(projection, **bounds, tenant=one.get("tenant", ""))
+    waits = one.get("waits", "") == "true"
+    return _with(projection, **bounds, tenant=one.get("tenant", ""), waits=waits)
 
 
 def _with(projection: Projection, **changes: Any) -> Projection:

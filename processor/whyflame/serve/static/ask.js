@@ -79,7 +79,7 @@ function parameters(state, names) {
 }
 
 const FILTER = ["where", "since", "until"];
-const PROFILE = ["view", "measure", "stack", ...FILTER];
+const PROFILE = ["view", "measure", "stack", "waits", ...FILTER];
 const DIFF = [
   ...PROFILE,
   "base",

@@ -49,6 +49,7 @@ export const viewOf = (options, now) =>
   options.views.find((view) => view.name === now.view) || options.views[0];
 export const measureOf = (options, now) => now.measure || viewOf(options, now).measure;
 export const stackOf = (options, now) => (now.stack.length ? now.stack : viewOf(options, now).stack);
+const waitsOf = (options, now) => (now.waits ? now.waits === "true" : viewOf(options, now).waits);
 export const unitOf = (options, name) => options.measures.find((item) => item.name === name)?.unit || "count";
 
 // `since` and `until` of one side or of the whole question.
@@ -89,6 +90,7 @@ export class QuestionBar {
     this.options = options;
     this.widths = h("div", { class: "segments", role: "group", "aria-label": "Width" });
     this.parts = h("span");
+    this.waits = h("span", { class: "segments" });
     this.views = h("span");
     this.range = new TimeRange({ label: "Time range", change: (since, until) => go({ since, until }) });
     this.stack = new StackEditor({
@@ -118,7 +120,7 @@ export class QuestionBar {
     this.first = h(
       "div",
       { class: "line" },
-      label("Width", this.widths, this.parts),
+      label("Width", this.widths, this.parts, this.waits),
       label("View", this.views),
       label("Time", this.range.element),
       h("span", { class: "push" }, this.files),
@@ -168,18 +170,38 @@ export class QuestionBar {
         { class: "quiet" },
       ),
     );
+    this.#showWaits(now, measure === "duration");
     this.views.replaceChildren(
       select(
         "View",
         options.views.map((item) => [item.name, item.name]),
         now.view,
-        (name) => go({ view: name, measure: "", stack: [] }),
+        (name) => go({ view: name, measure: "", stack: [], waits: "" }),
       ),
     );
     this.range.show(now.since, now.until);
     this.stack.show(stackOf(options, now));
     this.filters.show(now.where, isProfile ? view.where : []);
     this.#showFiles(now);
+  }
+
+  // Waiting has time and nothing else: with another width there is nothing to see.
+  #showWaits(now, isTime) {
+    const isOn = waitsOf(this.options, now),
+      isUsual = viewOf(this.options, now).waits;
+    this.waits.hidden = !isTime;
+    keepFocus(this.waits, () => [
+      h(
+        "button",
+        {
+          type: "button",
+          "aria-pressed": String(isOn),
+          title: "Show how long agents waited for the user between turns",
+          onclick: () => go({ waits: isOn === isUsual ? String(!isOn) : "" }),
+        },
+        "Waiting",
+      ),
+    ]);
   }
 
   #showFiles(now) {

@@ -5,6 +5,7 @@ const TEXTS = [
   "page",
   "view",
   "measure",
+  "waits",
   "since",
   "until",
   "sandwich",
@@ -20,7 +21,7 @@ const TEXTS = [
   "live",
 ];
 // These change what the server is asked; a new answer makes an old zoom meaningless.
-const QUESTION = ["view", "measure", "stack", "where", "since", "until"];
+const QUESTION = ["view", "measure", "stack", "waits", "where", "since", "until"];
 
 const watchers = [];
 let current = read();
