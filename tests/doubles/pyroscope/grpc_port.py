@@ -1,7 +1,8 @@
-"""The gRPC side of the double: push and OTLP profiles, on a port of its own."""
+"""The gRPC side of the doubles, on a port of its own, and how another port leads to it."""
 
 from __future__ import annotations
 
+import select
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from google.protobuf.message import DecodeError
 from tests.doubles.pyroscope.errors import GRPC_STATUS, Refusal
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -63,3 +65,14 @@ class _Handler(grpc.GenericRpcHandler):
             raise AssertionError("abort raises")
 
         return grpc.unary_unary_rpc_method_handler(handle)
+
+
+def join_sockets(one: socket.socket, other: socket.socket) -> None:
+    """Pass on what either side sends, until one of them closes."""
+    opposite = {one: other, other: one}
+    while True:
+        for source in select.select(list(opposite), [], [])[0]:
+            data = source.recv(1 << 16)
+            if not data:
+                return
+            opposite[source].sendall(data)

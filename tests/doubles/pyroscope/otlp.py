@@ -100,7 +100,10 @@ def _push(
     service = labels.get("service.name", "unknown_service")
     pairs += sorted((key, value) for key, value in labels.items() if key != "service.name")
     pairs.append(("service_name", service))
-    converted = _Converter(profile, table)
+    try:
+        converted = _Converter(profile, table)
+    except IndexError:
+        raise ConversionError("index out of range") from None
     distributor.push_profile(tenant, pairs, converted.message.SerializeToString())
 
 
@@ -136,7 +139,8 @@ class _Converter:
         converted = self.message.sample.add(value=values[:1])
         stack = table.stack_table[sample.stack_index]
         converted.location_id.extend(self._location(index) for index in stack.location_indices)
-        for index in sample.attribute_indices:
+        known = [index for index in sample.attribute_indices if index < len(table.attribute_table)]
+        for index in known:
             attribute = table.attribute_table[index]
             converted.label.add(
                 key=self._string(table.string_table[attribute.key_strindex]),

@@ -1,12 +1,14 @@
-"""The double's HTTP/1.1 port: push, /ingest, OTLP profiles, label names, readiness, and what it received.
+"""The double's port: push, /ingest, OTLP profiles, label names, readiness, and what it received.
 
-`Double` is what tests start. The real server speaks gRPC on the same port (h2c); the double has it
-on a port of its own (`grpc_address`), since the standard library has no HTTP/2.
+`Double` is what tests start. Like the real server it speaks gRPC (h2c) on the same port: a
+connection that begins as HTTP/2 does is handed through to the gRPC server behind it.
 """
 
 from __future__ import annotations
 
 import json
+import socket
+import ssl
 import time
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,18 +21,18 @@ from google.protobuf.message import DecodeError
 from tests.doubles.pyroscope.distributor import GZIP, Distributor, inflate
 from tests.doubles.pyroscope.errors import Refusal, invalid
 from tests.doubles.pyroscope.faults import Fault, Faults
-from tests.doubles.pyroscope.grpc_port import GrpcPort
+from tests.doubles.pyroscope.grpc_port import GrpcPort, join_sockets
 from tests.doubles.pyroscope.ingest import INGEST_PATHS, handle_ingest
 from tests.doubles.pyroscope.limits import Flavour, Limits
 from tests.doubles.pyroscope.otlp import OTLP_METHOD, OTLP_PATH, handle_grpc, handle_otlp
 from tests.doubles.pyroscope.wire import PushRequest
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Callable
 
 PUSH_PATH = "/push.v1.PusherService/Push"
 LABEL_NAMES_PATH = "/querier.v1.QuerierService/LabelNames"
+HTTP2 = b"PRI "
 CONNECT_TYPES = {"application/json", "application/proto"}
 
 
@@ -80,8 +82,14 @@ class Double:
 
     @property
     def grpc_address(self) -> str:
-        """Where the same services are over gRPC."""
-        return self._grpc.address
+        """Where the same services are over gRPC: at the same port."""
+        return self.url.removeprefix("http://")
+
+    def pass_to_grpc(self, connection: socket.socket) -> None:
+        """Let the gRPC server speak on a connection until one side closes it."""
+        host, _, port = self._grpc.address.partition(":")
+        with socket.create_connection((host, int(port))) as server:
+            join_sockets(connection, server)
 
     @property
     def profiles(self) -> Any:
@@ -254,6 +262,16 @@ def _handler_for(double: Double) -> type[BaseHTTPRequestHandler]:
         def setup(self) -> None:
             super().setup()
             double.connections += 1
+
+        def handle(self) -> None:
+            if isinstance(self.connection, ssl.SSLSocket) or not self._begins_as_http2():
+                super().handle()
+            else:
+                double.pass_to_grpc(self.connection)
+
+        def _begins_as_http2(self) -> bool:
+            flags = socket.MSG_PEEK | socket.MSG_WAITALL
+            return self.connection.recv(len(HTTP2), flags) == HTTP2
 
         def _serve(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}

@@ -63,6 +63,7 @@ def test_check_52_old_numbering_never_becomes_data(double: Double) -> None:
     for profile in message.resource_profiles[0].scope_profiles[0].profiles:
         for sample in profile.samples:
             # Field 2 held the values before; read today it is a list of attributes.
+            sample.attribute_indices.extend(sample.values)
             del sample.values[:]
     assert post(double, message).status_code in {200, 400}
     assert not double.profiles.all
@@ -72,6 +73,9 @@ def test_check_53_errors(double: Double) -> None:
     bare = request()
     bare.ClearField("dictionary")
     assert post(double, bare).status_code == 500
+    dangling = request()
+    dangling.resource_profiles[0].scope_profiles[0].profiles[0].samples[0].stack_index = 99
+    assert post(double, dangling).status_code == 500
     assert post(double, request(), content_type="text/plain").status_code == 415
     parameters = "application/x-protobuf; charset=utf-8"
     assert post(double, request(), content_type=parameters).status_code == 415

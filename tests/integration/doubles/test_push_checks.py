@@ -76,6 +76,7 @@ def test_check_03_grpc(double: Double) -> None:
     for name, value in LABELS.items():
         added.labels.add(name=name, value=value)
     added.samples.add(raw_profile=profile())
+    assert double.url == f"http://{double.grpc_address}"
     with grpc.insecure_channel(double.grpc_address) as channel:
         call = channel.unary_unary(PUSH_PATH)
         assert call(request.SerializeToString(), timeout=5) == b""
@@ -271,6 +272,8 @@ def test_check_27_invalid_utf8(double: Double) -> None:
     fixture = Fixture().sample(["a"])
     fixture.message.string_table.append(b"\xff\xfe")
     refused(push(double, fixture.encode()), 400, "invalid utf8")
+    ingest = double.url + "/ingest?name=app&format=pprof"
+    assert httpx.post(ingest, content=fixture.encode(), trust_env=False).status_code == 422
 
 
 def test_check_28_dash_in_sample_type(double: Double) -> None:
@@ -312,7 +315,8 @@ def test_check_31_negative_and_empty_samples(double: Double) -> None:
 
 def test_check_32_no_period_type(double: Double) -> None:
     doomed = Fixture(period=False).sample(["a"]).sample(["b"], (0, 0, 0, 0))
-    assert push(double, doomed.encode()).status_code == 500
+    response = push(double, doomed.encode())
+    assert (response.status_code, response.json()["code"]) == (500, "unknown")
     assert push(double, Fixture(period=False).sample(["a"]).encode()).status_code == 200
     assert all(name.endswith("::") for name in double.profiles.type_ids())
 
