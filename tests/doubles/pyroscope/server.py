@@ -69,6 +69,7 @@ class Double:
         self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
         self.statuses: list[int] = []
+        self.refused: list[bytes] = []  # bodies of pushes that no repetition makes better
         self.connections = 0
         self._distributor = Distributor(self.flavour, limits or Limits(), clock)
         self._server = _Server(("127.0.0.1", port), _handler_for(self))
@@ -187,6 +188,8 @@ class Double:
                 return self._label_names(headers)
             return self._push(tenant, kind, headers, body)
         except Refusal as refusal:
+            if path == PUSH_PATH and refusal.http_status == invalid("").http_status:
+                self.refused.append(body)
             return error_answer(refusal.code, refusal.message, refusal.http_status, {})
 
     def _push(self, tenant: str, kind: str, headers: dict[str, str], body: bytes) -> Answer | None:

@@ -20,6 +20,12 @@ FAULTS: list[Fault | int] = [
     503, 500, 429, 504, RESET, LOST_ANSWER, Fault(500, stored=True),
     Fault(502, text="<html>bad gateway</html>"), Fault(429, headers={"Retry-After": "2"}),
 ]  # fmt: skip
+# As an administrator may set them; one sample always passes.
+LIMITS: list[dict[str, int]] = [
+    {"samples": 1}, {"samples": 3}, {"samples": 16_000},
+    {"rate_bytes_per_second": 5000, "burst_bytes": 2500},
+    {"rate_bytes_per_second": 4 << 20, "burst_bytes": 2 << 20},
+]  # fmt: skip
 STEPS = ("_next_id", "_carries", "_mark", "_write", "_write_carries", "_finish", "payloads")
 
 
@@ -54,7 +60,10 @@ class ExportMachine(RuleBasedStateMachine):
             self.settled += 1
             operations.append(
                 self.world.operation(
-                    trace=self.settled, agent=f"agent {number % agents}", cost_nanousd=nano
+                    trace=self.settled,
+                    agent=f"agent {number % agents}",
+                    cost_nanousd=nano,
+                    leaf=f"call {number}" + "-" * 500,
                 )
             )
         self.world.settle(*operations)
@@ -70,6 +79,10 @@ class ExportMachine(RuleBasedStateMachine):
     @rule(fault=st.sampled_from(FAULTS), times=st.integers(1, 3))
     def answers_fail(self, fault: Fault | int, times: int) -> None:
         self.double.fail_next(fault, times)
+
+    @rule(limits=st.sampled_from(LIMITS))
+    def limits_change(self, limits: dict[str, int]) -> None:
+        self.double.set_limits(**limits)
 
     @rule(step=st.sampled_from(STEPS), after=st.booleans())
     def die_at(self, step: str, after: bool) -> None:
@@ -109,6 +122,11 @@ class ExportMachine(RuleBasedStateMachine):
         cursor = self.world.store.cursor()
         dead = cursor.execute("SELECT count(*) FROM outbox_done WHERE state = 'dead'").fetchone()
         assert dead == (0,)
+
+    @invariant()
+    def nothing_is_refused_twice(self) -> None:
+        refused = self.double.refused if hasattr(self, "double") else []
+        assert len(set(refused)) == len(refused)
 
     def teardown(self) -> None:
         if hasattr(self, "double"):
