@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whyflame.app.opening import open_store
+from whyflame.app.opening import make_data_dir, open_store
 from whyflame.app.own_calls import OwnCalls
 from whyflame.app.segments import StoredSegments
 from whyflame.dialects import Reader, dialect_settings
@@ -90,8 +90,9 @@ def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> P
 
     Raises:
         ConfigError: A stage cannot be built as configured.
-        StoreError: The store cannot be opened.
+        StoreError: The directory or the store cannot be made or opened.
     """
+    make_data_dir(data_dir)
     segmenter = load_segmenter(config.segment)
     settle_spans = build_settle(config)
     store = open_store(data_dir, config)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whyflame.config import default_memory_limit
+from whyflame.errors import StoreError
 from whyflame.store.duck import Store
 
 if TYPE_CHECKING:
@@ -12,9 +13,26 @@ if TYPE_CHECKING:
 
     from whyflame.config import Config
 
-__all__ = ["DATABASE", "open_store"]
+__all__ = ["DATABASE", "make_data_dir", "open_store"]
 
 DATABASE = "whyflame.duckdb"
+
+
+def make_data_dir(directory: Path) -> None:
+    """Make a data directory that only its owner may look into; one that is there stays as it is.
+
+    Raises:
+        StoreError: It cannot be made.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except FileExistsError as error:
+        raise StoreError(f"data directory {directory}: a file is in its place") from error
+    except OSError as error:
+        raise StoreError(
+            f"data directory {directory} cannot be made: {error.strerror}; name another one with "
+            "--data-dir or data_dir"
+        ) from error
 
 
 def open_store(data_dir: Path, config: Config, *, to_read: bool = False) -> Store:

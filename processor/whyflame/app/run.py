@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whyflame.app.opening import make_data_dir
 from whyflame.app.store_process import run_store_process
 from whyflame.app.supervisor import Child, Supervisor
 from whyflame.config import default_data_dir, read_environment
@@ -29,7 +30,7 @@ def resolve_data_dir(config: Config) -> Path:
 def build_supervisor(config: Config) -> Supervisor:
     """One store process and the configured number of receivers, not started yet."""
     data_dir = resolve_data_dir(config)
-    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_data_dir(data_dir)
     metrics_dir = data_dir / "run" / "metrics"
     receivers = [
         Child(f"receiver-{number}", _receiver, (config, str(data_dir), f"r{number}"))

@@ -19,7 +19,7 @@ from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
 from whyflame.app.forget import ForgetRequest, carry_out_waiting, result_of, write_down
 from whyflame.app.gauges import CoverageGauges
 from whyflame.app.offline import segment_in
-from whyflame.config import parse_address
+from whyflame.config import cannot_listen, parse_address
 from whyflame.errors import StoreBroken, TransientError, WhyflameError
 from whyflame.journal import JournalWriter, Signal
 from whyflame.serve.api import Actions, build_api
@@ -335,7 +335,7 @@ def _listen(address: str) -> socket.socket:
         listener.listen(128)
     except OSError as error:
         listener.close()
-        raise WhyflameError(f"http.listen {address}: {error.strerror or error}") from error
+        raise WhyflameError(cannot_listen(address, "http.listen", error)) from error
     return listener
 
 

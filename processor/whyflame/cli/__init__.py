@@ -90,7 +90,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         # A file or address that the user named; our own files raise errors with more to say.
-        print(f"whyflame: {error}", file=sys.stderr)
+        print(f"whyflame: {_told(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _told(error: OSError) -> str:
+    """`name: what is wrong with it`, without the number that the system gives it."""
+    if error.filename is None or not error.strerror:
+        return str(error)
+    return f"{error.filename}: {error.strerror}"

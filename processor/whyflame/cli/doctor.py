@@ -6,10 +6,12 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from whyflame.cli.tables import NOTHING_YET
 from whyflame.cli.target import add_filters, add_target, chosen_filter, questions
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
 __all__ = ["add_parser", "run"]
 
@@ -17,7 +19,10 @@ __all__ = ["add_parser", "run"]
 def add_parser(subparsers: Any) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "doctor", help="what your instrumentation does not report, and how to mend it"
+        "doctor",
+        help="what your instrumentation does not report, and how to mend it",
+        description="Looks for calls without tokens, sessions, text or prices and for lost spans; "
+        "each finding names the setting that mends it.",
     )
     parser.add_argument("--format", choices=("text", "json"), default="text")
     add_filters(parser)
@@ -37,7 +42,21 @@ def run(args: argparse.Namespace) -> int:
         return 0
     print(f"{coverage['operations']:,} operations in {coverage['sessions']:,} sessions")
     if not findings:
-        print("Nothing is missing: every call reports its tokens, session and text.")
+        print(_all_is_well(coverage))
     for finding in findings:
         print(f"\n{finding.who or 'all producers'}: {finding.what}\n  -> {finding.mend}")
     return 0
+
+
+def _all_is_well(coverage: Mapping[str, Any]) -> str:
+    """That nothing is missing; or that nothing is there to judge."""
+    if not coverage["operations"]:
+        return NOTHING_YET
+    silent = coverage["calls_without_usage"]
+    if silent:
+        calls = "call" if silent == 1 else "calls"
+        return (
+            f"Nothing needs mending. {silent:,} model {calls} reported no tokens; calls that fail "
+            "seldom do."
+        )
+    return "Nothing is missing: every call reports its tokens, session and text."

@@ -25,7 +25,10 @@ __all__ = ["add_parser", "run"]
 def add_parser(subparsers: Any) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
-        "outbox", help="list, retry or drop profiles that no backend has accepted"
+        "outbox",
+        help="list, retry or drop profiles that no backend has accepted",
+        description="Lists what waits to be pushed and what was given up; retry sends it again, "
+        "drop forgets it.",
     )
     parser.add_argument("action", nargs="?", choices=("list", "retry", "drop"), default="list")
     parser.add_argument("ids", nargs="*", type=int, metavar="ID", help="numbers from the list")

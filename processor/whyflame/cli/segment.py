@@ -16,7 +16,12 @@ SAMPLES = 10
 
 def add_parser(subparsers: Any) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser("segment", help="settle and segment now")
+    parser = subparsers.add_parser(
+        "segment",
+        help="settle and segment now",
+        description="Settles what has arrived without waiting for it to go quiet, and names its "
+        "tasks; with --session or --segmenter it does so again for what is settled already.",
+    )
     parser.add_argument("--segmenter", metavar="N", help="instead of the configured one")
     parser.add_argument("--session", metavar="S", help="this session only")
     add_target(parser)

@@ -58,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
     with Sender(
         args.endpoint, protocol=args.protocol, headers=headers, ca_file=args.ca_file
     ) as sender:
+        sender.on_wait = _tell_to_wait
         _send_all(sender, _with_progress(captures))
         return _report(sender)
 
@@ -71,6 +72,10 @@ def _send_all(sender: Sender, captures: Iterable[tuple[str, bytes]]) -> None:
             sender.send(signal, body)
         except PermanentError as error:
             print(f"whyflame: {error}", file=sys.stderr)
+
+
+def _tell_to_wait(message: str) -> None:
+    print(f"waiting for the endpoint, up to a minute a request: {message}", file=sys.stderr)
 
 
 def _report(sender: Sender) -> int:

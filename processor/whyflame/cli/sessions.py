@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from whyflame.cli.target import add_filters, add_target, chosen_filter, questions
+from whyflame.errors import NothingMatched
 
 if TYPE_CHECKING:
     import argparse
@@ -17,13 +18,23 @@ __all__ = ["add_parser", "run_list", "run_one"]
 
 def add_parser(subparsers: Any) -> None:
     """Declare both commands."""
-    parser = subparsers.add_parser("sessions", help="sessions, newest first")
+    parser = subparsers.add_parser(
+        "sessions",
+        help="sessions, newest first",
+        description="Lists sessions with goal, outcome, tokens and cost. Example: whyflame sessions "
+        "--where outcome=failure --since 1d",
+    )
     parser.add_argument("-n", "--limit", type=int, default=50, help="rows (default 50)")
     parser.add_argument("--format", choices=("table", "json"), default="table")
     add_filters(parser)
     add_target(parser)
     parser.set_defaults(run=run_list)
-    one = subparsers.add_parser("session", help="one session: lanes, tasks and steps in order")
+    one = subparsers.add_parser(
+        "session",
+        help="one session: lanes, tasks and steps in order",
+        description="Shows the runs of one session as a tree: lanes, the tasks found in them, and "
+        "every step.",
+    )
     one.add_argument("session", metavar="ID")
     one.add_argument("--format", choices=("tree", "json"), default="tree")
     add_target(one)
@@ -32,13 +43,19 @@ def add_parser(subparsers: Any) -> None:
 
 def run_list(args: argparse.Namespace) -> int:
     """List sessions."""
+    chosen = chosen_filter(args)
     with questions(args) as asked:
-        answer = asked.sessions(chosen_filter(args), args.limit)
+        answer = asked.sessions(chosen, args.limit)
+    if chosen.is_set and not answer["sessions"]:
+        raise NothingMatched("no session has an operation that matches these filters")
     if args.format == "json":
         print(json.dumps(answer, indent=2, ensure_ascii=False))
         return 0
-    from whyflame.cli.tables import console, count, moment, money, table
+    from whyflame.cli.tables import NOTHING_YET, console, count, moment, money, table
 
+    if not answer["sessions"]:
+        print(NOTHING_YET)
+        return 0
     made = table(
         "ended (UTC)", "session", "agents", "goal", "outcome", "operations", "tokens", "cost",
         "failed", numbers=range(5, 9),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = [
+    "NOTHING_YET",
     "console",
     "count",
     "moment",
@@ -23,6 +24,10 @@ __all__ = [
     "table",
 ]
 
+NOTHING_YET = (
+    "Nothing has settled yet. Point an OTLP exporter at `whyflame serve` and wait half a minute "
+    "after its last span, or look at recorded agents: `whyflame demo`."
+)
 UNKNOWN = "-"
 PIPE_WIDTH = 200
 _COLUMNS = {

@@ -20,7 +20,11 @@ PATH_SEPARATOR = " > "
 
 def add_parser(subparsers: Any) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser("top", help="the widest tasks, with their shares")
+    parser = subparsers.add_parser(
+        "top",
+        help="the widest tasks, with their shares",
+        description="Ranks tasks by their tokens. Example: whyflame top --by agent,model --since 7d",
+    )
     parser.add_argument(
         "--by",
         default="task",
@@ -37,8 +41,13 @@ def run(args: argparse.Namespace) -> int:
     """Ask and print."""
     by = split_fields(args.by) or ("task",)
     with questions(args) as asked:
-        rows = widest(asked, by, chosen_filter(args))
-    print_top(*rows, by, args.limit)
+        rows, whole = widest(asked, by, chosen_filter(args))
+    if rows:
+        print_top(rows, whole, by, args.limit)
+    else:
+        from whyflame.cli.tables import NOTHING_YET
+
+        print(NOTHING_YET)
     return 0
 
 

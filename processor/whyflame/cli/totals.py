@@ -17,7 +17,12 @@ __all__ = ["add_parser", "run"]
 
 def add_parser(subparsers: Any) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser("totals", help="exact sums of tokens, cost, calls, errors, time")
+    parser = subparsers.add_parser(
+        "totals",
+        help="exact sums of tokens, cost, calls, errors, time",
+        description="Sums operations exactly and says what the sums rest on; - is unknown. Example: "
+        "whyflame totals --by agent,model --where outcome=failure",
+    )
     parser.add_argument("--by", default="", metavar="FIELD,...", help="one row for each value")
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
     add_filters(parser)

@@ -33,7 +33,7 @@ from whyflame.config.sections import (
     TlsConfig,
     ViewConfig,
 )
-from whyflame.config.units import parse_address, parse_bytes, parse_duration
+from whyflame.config.units import cannot_listen, parse_address, parse_bytes, parse_duration
 
 __all__ = [
     "GIB",
@@ -55,6 +55,7 @@ __all__ = [
     "StoreConfig",
     "TlsConfig",
     "ViewConfig",
+    "cannot_listen",
     "cautions",
     "default_data_dir",
     "default_memory_limit",

@@ -6,7 +6,14 @@ import re
 
 from whyflame.config.fields import GIB, KIB, MIB
 
-__all__ = ["format_bytes", "format_duration", "parse_address", "parse_bytes", "parse_duration"]
+__all__ = [
+    "cannot_listen",
+    "format_bytes",
+    "format_duration",
+    "parse_address",
+    "parse_bytes",
+    "parse_duration",
+]
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": KIB, "MiB": MIB, "GiB": GIB}
@@ -61,6 +68,20 @@ def parse_address(value: str) -> tuple[str, int]:
     if ":" in host and not bracketed:
         raise ValueError('an IPv6 host stands in brackets, as in "[::1]:4317"')
     return (host[1:-1] if bracketed else host), int(port)
+
+
+def cannot_listen(address: str, setting: str, error: Exception) -> str:
+    """Why an address cannot be listened on, and what to do about it.
+
+    Args:
+        address: As configured. setting: Its key. error: What the system or gRPC said.
+    """
+    said = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    option = {"http.listen": "--http"}.get(setting, f"--{setting.replace('.', '-')}")
+    return (
+        f"cannot listen on {address} ({setting}): {said}. If another whyflame runs here already, "
+        f"use that one; else choose another address with {option} or {setting}"
+    )
 
 
 def format_duration(seconds: float) -> str:

@@ -65,12 +65,14 @@ class Comparison:
 
     Attributes:
         measure: What was compared, `unit` in which integers.
-        base_units: How many units the base had; `target_units` likewise.
+        per: What values are means of: "run" or "session".
+        base_units: How many of these the base had; `target_units` likewise.
         pairs: Values of the pairing field that both sides have; None without pairing.
     """
 
     measure: str
     unit: str
+    per: str
     base_units: int
     target_units: int
     pairs: int | None
@@ -146,6 +148,7 @@ def compare(
     return Comparison(
         measure=name,
         unit=target.unit(name),
+        per=unit[-1],
         base_units=len(before.keys),
         target_units=len(after.keys),
         pairs=None if pair_by is None else len(shared),
@@ -250,8 +253,8 @@ def _interval(
 def format_table(comparison: Comparison, limit: int = 30) -> str:
     """The largest changes as plain text, a line per frame."""
     lines = [
-        f"{comparison.measure} per unit: base {comparison.base_units:,} units, "
-        f"target {comparison.target_units:,}"
+        f"{comparison.measure} per {comparison.per}: base {comparison.base_units:,} "
+        f"{comparison.per}s, target {comparison.target_units:,}"
         + (f", {comparison.pairs:,} pairs" if comparison.pairs is not None else ""),
         f"{'base':>16} {'target':>16} {'change':>16} {'95 % interval':>32}   frame",
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 
+from whyflame.config import cannot_listen
 from whyflame.errors import ConfigError
 from whyflame.journal import Encoding, Signal
 from whyflame.receive.health import Health
@@ -77,7 +78,7 @@ class GrpcServer:
             else:
                 port = self._server.add_insecure_port(self._address)
         except RuntimeError as error:
-            raise ConfigError(f"cannot listen on {self._address} (otlp.grpc): {error}") from error
+            raise ConfigError(cannot_listen(self._address, "otlp.grpc", error)) from error
         self._server.start()
         self._health.set_serving(is_serving=True)
         return port

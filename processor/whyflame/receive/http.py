@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from whyflame.config import parse_address
+from whyflame.config import cannot_listen, parse_address
 from whyflame.config.hosts import CONTAINER_HOSTS, are_known, is_own_origin, known_names
 from whyflame.errors import ConfigError, PermanentError
 from whyflame.journal import Encoding, Signal
@@ -225,7 +225,7 @@ def _listen(address: str, *, shares_port: bool) -> socket.socket:
             dualstack_ipv6=host == "::" and socket.has_dualstack_ipv6(),
         )
     except OSError as error:
-        raise ConfigError(f"cannot listen on {address} (otlp.http): {error}") from error
+        raise ConfigError(cannot_listen(address, "otlp.http", error)) from error
 
 
 def _compression(request: Request) -> str:

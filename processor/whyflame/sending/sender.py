@@ -65,6 +65,8 @@ class Sender:
         self._transport: Transport = kind(endpoint, dict(headers or {}), ca_file)
         self._patience_seconds = patience_seconds
         self._sleep = sleep
+        self.on_wait: Callable[[str], None] = lambda _message: None
+        """Told once, before the first wait: what the receiver said."""
 
     def __enter__(self) -> Self:
         return self
@@ -105,6 +107,8 @@ class Sender:
             left -= wait
             if left < 0:
                 return reply
+            if not self.counts.retries:
+                self.on_wait(reply.message)
             self.counts.retries += 1
             self._sleep(wait)
             pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)

@@ -14,7 +14,8 @@ from whyflame.errors import StoreBroken, StoreError, TransientError
 from whyflame.store.dictionary import Dictionary
 from whyflame.store.driver import duckdb
 from whyflame.store.kept import Kept
-from whyflame.store.schema import ADDED_COLUMNS, LAYOUT, SCHEMA_VERSION, TABLES, VIEWS
+from whyflame.store.schema import ADDED_COLUMNS, LAYOUT, TABLES, VIEWS
+from whyflame.store.versions import facts_of_this_version, why_refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,13 +84,10 @@ class Store:
     def _prepare(self) -> None:
         """Make what this version's layout has and the file has not."""
         facts = self._facts()
-        schema = facts.get("schema", str(SCHEMA_VERSION))
-        if schema != str(SCHEMA_VERSION):
+        refusal = why_refused(self.path, facts)
+        if refusal is not None:
             self._connection.close()
-            raise StoreError(
-                f"{self.path} has schema {schema}, this whyflame reads {SCHEMA_VERSION}: "
-                "start the version that wrote it, or use another --data-dir"
-            )
+            raise StoreError(refusal)
         if facts.get("layout") == LAYOUT:
             return
         if self._is_read_only:
@@ -99,10 +97,9 @@ class Store:
         self._connection.execute(TABLES)
         self._connection.execute(ADDED_COLUMNS)
         self._connection.execute(VIEWS)
-        self._connection.execute("DELETE FROM meta WHERE key IN ('schema', 'layout')")
-        self._connection.execute(
-            "INSERT INTO meta VALUES ('schema', ?), ('layout', ?)", [str(SCHEMA_VERSION), LAYOUT]
-        )
+        prepared = facts_of_this_version()
+        self._connection.execute("DELETE FROM meta WHERE key IN (SELECT unnest(?))", [[*prepared]])
+        self._connection.executemany("INSERT INTO meta VALUES (?, ?)", [*prepared.items()])
 
     def _facts(self) -> dict[str, str]:
         """The table `meta`; empty for a new file."""

@@ -219,13 +219,15 @@ def test_refusals_end_in_exit_code_1(
 def test_patience_ends(protocol: str) -> None:
     """An endpoint that is not there is an error after a bounded time."""
     waits: list[float] = []
-    with (
-        Sender("127.0.0.1:1", protocol=protocol, patience_seconds=5, sleep=waits.append) as sender,
-        pytest.raises(TransientError),
-    ):
+    told: list[str] = []
+    sender = Sender("127.0.0.1:1", protocol=protocol, patience_seconds=5, sleep=waits.append)
+    sender.on_wait = told.append
+    with sender, pytest.raises(TransientError):
         sender.send("traces", make_body())
     assert 1 <= len(waits) < 10
     assert sum(waits) <= 5
+    assert len(told) == 1, "who waits says so, once"
+    assert told[0]
 
 
 @pytest.mark.parametrize("endpoint_text", ["ftp://x:1", "http://", ""])

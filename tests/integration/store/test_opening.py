@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.made import span
 
+from whyflame import __version__
 from whyflame.errors import StoreError
 from whyflame.store.duck import Store
 from whyflame.store.spans import SpanWriter
@@ -95,17 +96,52 @@ def test_missing_column_and_view_of_an_earlier_version_are_made(path: Path, to_r
     store.close()
 
 
-def test_store_of_another_schema_is_refused_untouched(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("schema", "version", "advice"),
+    [
+        ("99", "9.8.7", "install that version or a newer one"),
+        ("1", "0.0.1", "whyflame import .*journal"),
+    ],
+    ids=["newer", "older"],
+)
+def test_store_of_another_schema_is_refused_untouched(
+    path: Path, schema: str, version: str, advice: str
+) -> None:
+    """The message names both versions and the way out."""
     store = Store(path)
-    store.cursor().execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
+    store.cursor().execute("UPDATE meta SET value = ? WHERE key = 'schema'", [schema])
+    store.cursor().execute("UPDATE meta SET value = ? WHERE key = 'version'", [version])
     store.cursor().execute("DELETE FROM meta WHERE key = 'layout'")
     store.cursor().execute("DROP VIEW operations")
     store.close()
     before = path.read_bytes()
+    said = f"whyflame {version} with schema {schema}; this is whyflame {__version__} .*{advice}"
     for to_read in (True, False):
-        with pytest.raises(StoreError, match="schema 99"):
+        with pytest.raises(StoreError, match=said):
             Store(path, to_read=to_read)
     assert path.read_bytes() == before
+
+
+def test_store_whose_tables_a_newer_version_has_extended_is_refused(path: Path) -> None:
+    """Of the same schema: rows are appended by position, so the older one could not go on."""
+    store = Store(path)
+    store.cursor().execute("ALTER TABLE marks ADD COLUMN later VARCHAR")
+    store.cursor().execute("UPDATE meta SET value = '9.8.7' WHERE key = 'version'")
+    store.cursor().execute("UPDATE meta SET value = 'another' WHERE key = 'layout'")
+    store.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"written by whyflame 9\.8\.7 .*install that version"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_store_that_names_no_version_is_refused_all_the_same(path: Path) -> None:
+    store = Store(path)
+    store.cursor().execute("DELETE FROM meta WHERE key = 'version'")
+    store.cursor().execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
+    store.close()
+    with pytest.raises(StoreError, match="another version with schema 99"):
+        Store(path)
 
 
 def test_directory_without_a_store_has_nothing_to_read(tmp_path: Path) -> None:

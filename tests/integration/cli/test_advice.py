@@ -1,0 +1,124 @@
+"""What commands say when nothing is there, or something is in the way: each says what to do."""
+
+from __future__ import annotations
+
+import socket
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.otlp import Row, traces
+
+from whyflame.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CALL = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.response.model": "gpt-5",
+    "gen_ai.usage.input_tokens": 3,
+    "gen_ai.usage.output_tokens": 2,
+}
+SILENT = {"gen_ai.operation.name": "chat", "gen_ai.response.model": "gpt-5"}
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> str:
+    """A store in which nothing is."""
+    store = tmp_path / "store"
+    store.mkdir()
+    return str(store)
+
+
+@pytest.fixture
+def taken() -> Iterator[str]:
+    """An address that somebody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+def fill(folder: Path, *rows: Row) -> str:
+    capture = folder / "one.traces.binpb"
+    capture.write_bytes(traces(*rows))
+    store = folder / "made" / "store"
+    assert main(["import", "--data-dir", str(store), str(capture)]) == 0
+    return str(store)
+
+
+@pytest.mark.parametrize("command", ["top", "sessions", "doctor"])
+def test_an_empty_store_says_how_to_fill_it(
+    command: str, empty: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--data-dir", empty]) == 0
+    said = capsys.readouterr().out
+    assert "Nothing has settled yet. Point an OTLP exporter at `whyflame serve`" in said
+
+
+@pytest.mark.parametrize("command", ["totals", "top", "sessions", "doctor"])
+def test_filters_that_nothing_passes_are_exit_code_3(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = fill(tmp_path, Row("test", "chat", CALL))
+    assert main([command, "--data-dir", store, "--where", "agent=nobody"]) == 3
+    assert "filters" in capsys.readouterr().err
+
+
+def test_doctor_does_not_call_complete_what_lacks_a_little(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Fewer calls without tokens than is worth mending are named all the same."""
+    spoken = {**CALL, "gen_ai.input.messages": "fix it", "gen_ai.conversation.id": "c"}
+    rows = [Row("test", "chat", spoken, trace=number) for number in range(1, 40)]
+    silent = {**SILENT, "gen_ai.input.messages": "fix it", "gen_ai.conversation.id": "c"}
+    store = fill(tmp_path, *rows, Row("test", "chat", silent, trace=40))
+    capsys.readouterr()
+    assert main(["doctor", "--data-dir", store]) == 0
+    said = capsys.readouterr().out
+    assert "1 model call reported no tokens" in said
+    assert "every call reports its tokens" not in said
+
+
+def test_a_store_that_import_makes_is_for_its_owner_alone(tmp_path: Path) -> None:
+    store = tmp_path / "made" / "store"
+    fill(tmp_path, Row("test", "chat", CALL))
+    assert stat.S_IMODE(store.stat().st_mode) == 0o700
+
+
+def test_a_file_in_place_of_the_data_directory_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data").write_text("")
+    assert main(["serve", "--data-dir", str(tmp_path / "data")]) == 1
+    assert f"data directory {tmp_path / 'data'}: a file is in its place" in capsys.readouterr().err
+
+
+def test_a_data_directory_that_cannot_be_made_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--data-dir", "/proc/none"]) == 1
+    assert "data directory /proc/none cannot be made" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "setting"),
+    [("--otlp-grpc", "otlp.grpc"), ("--otlp-http", "otlp.http"), ("--http", "http.listen")],
+)
+@pytest.mark.slow
+def test_an_address_in_use_says_which_and_how_to_choose_another(
+    option: str, setting: str, taken: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others = [part for each in OPTIONS if each != option for part in (each, "127.0.0.1:0")]
+    assert main(["serve", "--data-dir", str(tmp_path), option, taken, *others]) == 1
+    said = capsys.readouterr().err
+    assert f"cannot listen on {taken} ({setting})" in said
+    assert f"choose another address with {option} or {setting}" in said
+
+
+OPTIONS = ("--otlp-grpc", "--otlp-http", "--http")
+
+
+def test_a_file_that_is_not_there_is_named_without_a_number(
+    empty: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["import", "--data-dir", empty, "nowhere.json"]) == 1
+    assert capsys.readouterr().err == "whyflame: nowhere.json: No such file or directory\n"
