@@ -2,6 +2,7 @@
 
 from whyflame.content.evidence import evidence
 from whyflame.content.features import Features, decode, extract
+from whyflame.content.joining import join_features
 from whyflame.content.redact import redact
 
-__all__ = ["Features", "decode", "evidence", "extract", "redact"]
+__all__ = ["Features", "decode", "evidence", "extract", "join_features", "redact"]

@@ -31,20 +31,20 @@ from whyflame.content.words import (
 if TYPE_CHECKING:
     from whyflame.model import Content, Span
 
-__all__ = ["RECORD_BYTES", "VERSION", "Features", "decode", "extract"]
+__all__ = ["FIELD", "RECORD", "RECORD_BYTES", "VERSION", "Features", "decode", "extract"]
 
 VERSION = 1
 PROMPT_CHARS, TEXT_CHARS = 400, 200
 EXCERPT_CHARS = (1800, 1800, 600, 200)
-_RECORD = Struct("<BBBBIIIBBBBBBH4I32s32s")
-RECORD_BYTES = _RECORD.size  # 104
+RECORD = Struct("<BBBBIIIBBBBBBH4I32s32s")
+RECORD_BYTES = RECORD.size  # 104
 _BAG_BYTES = BAG_BITS // 8
 _BAG_MASK = (1 << BAG_BITS) - 1
 _EMPTY_BAG = bytes(_BAG_BYTES)
 _SAID, _ASKED, _DID, _TOUCHED, _STEM_CHARS = 7, 14, 3, 3, 24
 HAS_PROMPT, HAS_RESPONSE, HAS_ARGUMENTS, HAS_RESULT, HAS_PLAN = 1, 2, 4, 8, 16
 _BEFORE_VERB = 6  # so many words may stand before the verb of a request
-_FIELD, _ITEM = "\x1f", " "
+FIELD, _ITEM = "\x1f", " "
 
 _COMMAND_KEY = re.compile(r'"(?:command|cmd|script|code)"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)')
 _OPERATION = re.compile(r'^\s*\{\s*"(?:command|action)"\s*:\s*"([a-z_]+)"')
@@ -124,7 +124,7 @@ def extract(span: Span, mode: str) -> bytes | None:
         span.tool or "", arguments[:TEXT_CHARS] if arguments else ""
     )
     planned, plan_done = _read_plan(content) if content.plan else ("", 0)
-    record = _RECORD.pack(
+    record = RECORD.pack(
         VERSION,
         (HAS_PROMPT if prompt else 0)
         | (HAS_RESPONSE if response else 0)
@@ -144,9 +144,9 @@ def extract(span: Span, mode: str) -> bytes | None:
         bag,
         argument_bag,
     )
-    tail = f"{said}{_FIELD}{asked}{_FIELD}{did}{_FIELD}{planned}"
+    tail = f"{said}{FIELD}{asked}{FIELD}{did}{FIELD}{planned}"
     if mode == "excerpt":
-        tail += _FIELD + _FIELD.join(_excerpts(content))
+        tail += FIELD + FIELD.join(_excerpts(content))
     return record + tail.encode("utf-8", "replace")
 
 
@@ -158,7 +158,7 @@ def decode(features: bytes) -> Features:
     """
     if len(features) < RECORD_BYTES or not 0 < features[0] <= VERSION:
         raise ValueError(f"not features of version 1..{VERSION}: {features[:4]!r}")
-    raw = _RECORD.unpack_from(features)
+    raw = RECORD.unpack_from(features)
     said, asked, did, touched, planned, excerpts = decode_words(features)
     return Features(
         flags=raw[1],
@@ -189,7 +189,7 @@ def decode_words(
     features: bytes,
 ) -> tuple[_Words, _Words, _Words, _Words, _Words, tuple[str, str, str, str]]:
     """Only the tail: said, asked, did, touched, planned words and the excerpts."""
-    fields = features[RECORD_BYTES:].decode("utf-8", "replace").split(_FIELD)
+    fields = features[RECORD_BYTES:].decode("utf-8", "replace").split(FIELD)
     fields += [""] * (9 - len(fields))
     said, asked, did, touched, planned = (tuple(field.split()) for field in fields[:5])
     return said, asked, did, touched, planned, (fields[5], fields[6], fields[7], fields[8])
@@ -239,7 +239,7 @@ def _read_arguments(tool: str, text: str) -> tuple[int, bytes, tuple[int, ...], 
     """Activity, bag, target hashes and kept words of a tool call."""
     activity = activity_of_tool(tool)
     if not text:
-        return activity, _EMPTY_BAG, (0, 0, 0, 0), _FIELD
+        return activity, _EMPTY_BAG, (0, 0, 0, 0), FIELD
     did: tuple[str, ...] = ()
     if text[0] == "{":
         if operation := _OPERATION.match(text):
@@ -260,7 +260,7 @@ def _read_arguments(tool: str, text: str) -> tuple[int, bytes, tuple[int, ...], 
     if not targets and text[0] == "{":
         targets = [crc32(value.encode()) or 1 for value in _VALUES.findall(text)[:4]]
     bag, _ = _split_bag(bag_of(tokens))
-    kept = _ITEM.join(did[:_DID]) + _FIELD + _ITEM.join(_plain_stems(touched)[:_TOUCHED])
+    kept = _ITEM.join(did[:_DID]) + FIELD + _ITEM.join(_plain_stems(touched)[:_TOUCHED])
     return activity, bag, (*targets[:4], 0, 0, 0, 0)[:4], kept
 
 
@@ -296,7 +296,7 @@ def _sizes(content: Content) -> tuple[int, int, int, int]:
 
 def _pack_sizes(content: Content, activity: int) -> bytes:
     sizes = _sizes(content)
-    return _RECORD.pack(
+    return RECORD.pack(
         VERSION, 0, activity, 0, 0, 0, 0, *sizes, 0, 0, 0, 0, 0, 0, 0, _EMPTY_BAG, _EMPTY_BAG
     )
 
@@ -304,6 +304,6 @@ def _pack_sizes(content: Content, activity: int) -> bytes:
 def _excerpts(content: Content) -> list[str]:
     texts = (content.prompt, content.response, content.arguments, content.result)
     return [
-        redact((text or "")[:limit]).replace(_FIELD, " ")
+        redact((text or "")[:limit]).replace(FIELD, " ")
         for text, limit in zip(texts, EXCERPT_CHARS, strict=True)
     ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyflame.dialects.decode import decode_logs
 from whyflame.dialects.identity import SPAN_BYTES, TRACE_BYTES, read_times, stable_id
+from whyflame.dialects.message_events import MessageEvents
 from whyflame.dialects.reading import Reading
 from whyflame.dialects.values import read_number, read_text
 from whyflame.model import Kind, Span
@@ -25,7 +26,7 @@ _NS_PER_MS = 1_000_000
 def read_log_events(
     interpreter: Interpreter, payload: bytes, *, tenant: str, received_ns: int
 ) -> list[Span]:
-    """Spans for the records of an `ExportLogsServiceRequest` that stand for an operation.
+    """Spans for the records of an `ExportLogsServiceRequest` that stand for an operation, or for its text.
 
     Raises:
         PermanentError: The bytes are not this message.
@@ -35,11 +36,19 @@ def read_log_events(
         origin = interpreter.origin(resource.resource.attributes)
         for group in resource.scopes:
             scope = (group.scope.name, group.scope.version)
+            messages = MessageEvents(scope, origin)
             for record in group.records:
-                span = _read_record(interpreter, record, scope, origin)
+                event = _event_name(record)
+                if not interpreter.registry.is_event(event):
+                    messages.take(event, record)
+                    continue
+                span = _read_record(interpreter, event, record, scope, origin)
                 if span is not None:
-                    span.tenant, span.received_ns = tenant, received_ns
                     spans.append(span)
+            if interpreter.settings.read_content:
+                spans += messages.spans()
+    for span in spans:
+        span.tenant, span.received_ns = tenant, received_ns
     return spans
 
 
@@ -55,11 +64,8 @@ def _event_name(record: Any) -> str:
 
 
 def _read_record(
-    interpreter: Interpreter, record: Any, scope: tuple[str, str], origin: Origin
+    interpreter: Interpreter, event: str, record: Any, scope: tuple[str, str], origin: Origin
 ) -> Span | None:
-    event = _event_name(record)
-    if not interpreter.registry.is_event(event):
-        return None
     count = len(record.attributes)
     is_too_many = count > interpreter.settings.max_attributes
     raw = interpreter.bounded(record.attributes) if is_too_many else record.attributes

@@ -12,6 +12,7 @@ from whyflame.model import Kind, Operation, Span, Status
 from whyflame.settle.control import is_control
 from whyflame.settle.ledger import Ledger
 from whyflame.settle.matching import match_calls, match_tools
+from whyflame.settle.messages import is_message
 from whyflame.settle.numbers import fill_numbers, take_numbers
 from whyflame.settle.repeats import merge_equal_spans
 from whyflame.settle.signals import choose_signals
@@ -51,7 +52,8 @@ def count(spans: Sequence[Span], forest: Forest | None = None) -> list[Operation
     find_hosted_agents(ledger)
     for index in ledger.open_of(_UNCOUNTED):
         if index not in ledger.hosted:
-            ledger.drop(index, _UNCOUNTED[spans[index].kind])
+            span = spans[index]
+            ledger.drop(index, "message" if is_message(span) else _UNCOUNTED[span.kind])
     drop_stubs(ledger)
     choose_signals(ledger)
     merge_equal_spans(ledger)

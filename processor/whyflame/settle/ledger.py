@@ -22,6 +22,7 @@ REASONS = (
     "no_response",  # a model span without response, usage or error: no call was made
     "not_agent_work",  # neither a call nor a tool nor an agent
     "prompt",  # a user's message: marks a turn, costs nothing
+    "message",  # text of a call, which has it now
 )
 """Why a span is not counted; closed set."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from whyflame.settle.counting import count
 from whyflame.settle.forest import Forest
+from whyflame.settle.messages import join_messages
 from whyflame.settle.sessions import resolve_sessions
 from whyflame.settle.structure import arrange
 
@@ -32,6 +33,7 @@ def settle(
     Returns:
         One operation per span; those of one session in time order.
     """
+    spans = join_messages(spans)
     forest = Forest(spans)
     operations = count(spans, forest)
     resolve_sessions(operations, forest)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.corpus import cases, names, read_requests
 
+from whyflame.content.features import RECORD_BYTES, extract
 from whyflame.model import Content, Kind, Operation, Span
 from whyflame.settle.settings import SettleSettings
 from whyflame.settle.settle import settle
@@ -164,3 +165,23 @@ def test_subagents_are_lanes_below_the_step_that_started_them(name: str) -> None
             and op.kind is Kind.LLM
         ]
         assert [op.agent for op in callers] == [caller]
+
+
+def test_texts_in_records_of_their_own_inform_like_texts_on_spans() -> None:
+    """The same agent, told by the older and the newer convention: equal words in equal steps."""
+
+    def words(name: str, seed: int) -> list[tuple[Any, ...]]:
+        spans = read_case(name)
+        for number, span in enumerate(spans):
+            span.span_key, span.features = number, extract(span, "features")
+        random.Random(seed).shuffle(spans)
+        found = [
+            (op.turn, op.step, len(op.span.asked), op.span.features[RECORD_BYTES:])
+            for op in settle([*spans, *spans[:seed]], SETTINGS)
+            if op.counted and op.kind is Kind.LLM and op.span.features
+        ]
+        return sorted(found, key=repr)
+
+    newer = words("openai-v2-latest-on", 0)
+    assert len(newer) == 22
+    assert words("openai-v2-legacy-on", 0) == words("openai-v2-legacy-on", 9) == newer
