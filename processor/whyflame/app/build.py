@@ -14,7 +14,7 @@ from whyflame.export import ExportJob, Forwarding, build_exporters, build_forwar
 from whyflame.index.dead_letters import DeadLetters
 from whyflame.index.indexer import Indexer, SpanReader
 from whyflame.journal import JournalTail, Position
-from whyflame.segment.registry import load_segmenter
+from whyflame.segment.registry import choose_segmenter
 from whyflame.settle.job import SettleJob
 from whyflame.settle.settings import settle_settings
 from whyflame.settle.settle import settle
@@ -93,7 +93,7 @@ def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> P
         StoreError: The directory or the store cannot be made or opened.
     """
     make_data_dir(data_dir)
-    segmenter = load_segmenter(config.segment)
+    chosen = choose_segmenter(config.segment)
     settle_spans = build_settle(config)
     store = open_store(data_dir, config)
     reader = _build_reader(data_dir, config)
@@ -108,7 +108,7 @@ def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> P
     unsettled = Unsettled(store, gap_ns=int(config.session.gap * SECOND_NS))
     settled = SettledWriter(store)
     own_calls = OwnCalls(data_dir / JOURNAL, now_ns)
-    segment = StoredSegments(store, segmenter, own_calls.put)
+    segment = StoredSegments(store, chosen.segmenter, own_calls.put, setup=chosen.setup)
     job = SettleJob(unsettled, settled, settle_spans, segment, config.settle, now_ns)
     export_job = build_exporters_job(store, config) if exports else None
     forwarding = build_forwarding(data_dir, config)

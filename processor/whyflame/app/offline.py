@@ -10,7 +10,7 @@ from whyflame.errors import NothingMatched
 from whyflame.index.indexer import READ_BYTES, Read
 from whyflame.journal import JournalReader, Signal
 from whyflame.journal.segments import list_streams
-from whyflame.segment.registry import load_segmenter
+from whyflame.segment.registry import choose_segmenter
 from whyflame.segment.rules import Coverage
 
 if TYPE_CHECKING:
@@ -153,9 +153,11 @@ def segment_in(
         return {"traces": done.traces, "operations": done.operations}
     job, coverage = pipeline.settle_job, Coverage()
     if segmenter is not None:
-        chosen = load_segmenter(config.segment, segmenter)
+        chosen = choose_segmenter(config.segment, segmenter)
         spent = pipeline.own_calls.put
-        job = job.with_segment(StoredSegments(pipeline.store, chosen, spent, coverage))
+        job = job.with_segment(
+            StoredSegments(pipeline.store, chosen.segmenter, spent, coverage, setup=chosen.setup)
+        )
     traces = operations = 0
     keys = pipeline.unsettled.traces_of(session, tenant)
     if not keys:

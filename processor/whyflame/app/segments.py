@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 
 from whyflame import telemetry
 from whyflame.model import Kind
+from whyflame.segment.keeping import keep_exported
 from whyflame.segment.lane import build_lanes
 from whyflame.segment.llm.accounting import OWN_SERVICE
 from whyflame.segment.llm.budget import PaidSegmenter
 from whyflame.segment.rules import Coverage, RulesSegmenter
-from whyflame.segment.run import LaneMarks, apply, input_hash, segment_lanes
+from whyflame.segment.run import LaneMarks, apply, segment_lanes
 from whyflame.segment.segmenter import Mark
+from whyflame.store.exported import exported_paths
 from whyflame.store.marks import MarkRow, newest_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from whyflame.model import Operation
     from whyflame.segment.lane import Lane
@@ -36,10 +38,13 @@ Spent = Callable[[str, "Sequence[LlmCall]"], None]
 class StoredSegments:
     """Segments every run of a settle pass; lanes that did not change keep their marks.
 
+    Lanes that grew keep the paths under which their first steps were exported.
+
     Args:
         store: Where marks are kept. segmenter: The configured one.
         spent: Gets the model calls that a segmenter made for a tenant.
         coverage: Gets what rules matched and missed, where the segmenter is `rules`.
+        setup: How the segmenter is set up; after a change nothing is kept.
     """
 
     def __init__(
@@ -48,12 +53,15 @@ class StoredSegments:
         segmenter: Segmenter,
         spent: Spent = lambda _tenant, _calls: None,
         coverage: Coverage | None = None,
+        *,
+        setup: str = "",
     ) -> None:
         self._store = store
         self._cursor = store.cursor()
         self._segmenter = segmenter
         self._spent = spent
         self._coverage = coverage
+        self._setup = setup
 
     def __call__(self, operations: Sequence[Operation]) -> list[MarkRow]:
         """Fill `root` and `path` of the operations; returns the new versions of marks."""
@@ -76,22 +84,45 @@ class StoredSegments:
             # Second views of a call may hold the text that the counted one lacks.
             if op.counted or op.same_as is not None or op.kind is Kind.PROMPT:
                 runs.setdefault((op.span.tenant, op.session, op.run), []).append(op)
+        lanes = {run: build_lanes(members) for run, members in runs.items()}
+        if self._coverage is not None and isinstance(segmenter, RulesSegmenter):
+            segmenter.cover(chain.from_iterable(lanes.values()), self._coverage)
+        known = self._known_marks(runs)
+        prepared = _Prepared(segmenter, self._setup, lanes, known)
+        exported = self._exported_paths(runs, known, prepared)
+        return [
+            row
+            for run, members in runs.items()
+            for row in self._segment(
+                run, members, lanes[run], prepared, known.get(run, {}), exported
+            )
+        ]
+
+    def _known_marks(self, runs: Iterable[_Run]) -> dict[_Run, dict[str, LaneMarks]]:
         known: dict[_Run, dict[str, LaneMarks]] = {}
         sessions = {(tenant, session) for tenant, session, _ in runs}
         for name, row in newest_marks(self._store, self._cursor, sessions).items():
             marks = tuple(Mark(step, path) for step, path in row.marks)
             known.setdefault(name[:3], {})[name[3]] = LaneMarks(
-                row.lane, row.producer, row.input_sha256, marks
+                row.lane, row.producer, row.input_sha256, marks, setup=row.setup
             )
-        lanes = {run: build_lanes(members) for run, members in runs.items()}
-        if self._coverage is not None and isinstance(segmenter, RulesSegmenter):
-            segmenter.cover(chain.from_iterable(lanes.values()), self._coverage)
-        prepared = _Prepared(segmenter, lanes, known)
-        return [
-            row
-            for run, members in runs.items()
-            for row in self._segment(run, members, lanes[run], prepared, known.get(run, {}))
+        return known
+
+    def _exported_paths(
+        self,
+        runs: Mapping[_Run, list[Operation]],
+        known: Mapping[_Run, Mapping[str, LaneMarks]],
+        prepared: _Prepared,
+    ) -> dict[int, tuple[str, ...]]:
+        """What was exported of runs that grew; nothing of runs that are segmented in another way."""
+        made_now = (prepared.name, self._setup)
+        grown = [
+            run
+            for run in prepared.changed_runs
+            if {(old.producer, old.setup) for old in known.get(run, {}).values()} == {made_now}
         ]
+        keys = [op.span.span_key for run in grown for op in runs[run] if op.counted]
+        return exported_paths(self._store, self._cursor, keys)
 
     def _segment(
         self,
@@ -100,8 +131,13 @@ class StoredSegments:
         lanes: list[Lane],
         segmenter: _Prepared,
         known: dict[str, LaneMarks],
+        exported: Mapping[int, tuple[str, ...]],
     ) -> list[MarkRow]:
-        results = segment_lanes(lanes, segmenter, known, segmenter.digest_of)
+        results = segment_lanes(
+            lanes, segmenter, known, setup=self._setup, digest_of=segmenter.digest_of
+        )
+        if exported:
+            results = keep_exported(lanes, results, known, operations, exported)
         apply(operations, {marks.lane: marks.marks for marks in results}, lanes)
         rows = []
         for found in results:
@@ -110,7 +146,11 @@ class StoredSegments:
                 _LOG.debug("segmenter %s: %s", found.producer, found.error)
             elif not found.reused:
                 marks = tuple((mark.step, mark.path) for mark in found.marks)
-                rows.append(MarkRow(*run, found.lane, found.producer, found.input_sha256, marks))
+                rows.append(
+                    MarkRow(
+                        *run, found.lane, found.producer, found.input_sha256, marks, found.setup
+                    )
+                )
         return rows
 
 
@@ -134,31 +174,38 @@ class _Prepared:
     lanes as for one. Where looking together fails, each run is tried on its own.
 
     Args:
-        segmenter: The configured one. lanes: By run. known: Marks in force, by run and lane.
+        segmenter: The configured one. setup: How it is set up.
+        lanes: By run. known: Marks in force, by run and lane.
+
+    Attributes:
+        changed_runs: Runs with a lane that has to be segmented.
     """
 
     def __init__(
         self,
         segmenter: Segmenter,
+        setup: str,
         lanes: Mapping[_Run, list[Lane]],
         known: Mapping[_Run, Mapping[str, LaneMarks]],
     ) -> None:
         self.name = segmenter.name
         self.namer = getattr(segmenter, "namer", None)
-        self.fingerprint = getattr(segmenter, "fingerprint", "")
         self._segmenter = segmenter
         self._marks: dict[int, Sequence[Mark]] = {}
         many = getattr(segmenter, "segment_many", None)
         # Each lane is looked up again while its run is segmented; hashing it twice would be waste.
-        self._digests = {
-            id(lane): input_hash(lane, segmenter) for members in lanes.values() for lane in members
-        }
-        changed = [
-            lane
+        self._digests = {id(lane): lane.sha256() for members in lanes.values() for lane in members}
+        made_now = (segmenter.name, setup)
+        by_run = {
+            run: [
+                lane
+                for lane in members
+                if self._has_changed(lane, made_now, known.get(run, {}).get(lane.name))
+            ]
             for run, members in lanes.items()
-            for lane in members
-            if self._has_changed(lane, known.get(run, {}).get(lane.name))
-        ]
+        }
+        self.changed_runs = [run for run, members in by_run.items() if members]
+        changed = [lane for members in by_run.values() for lane in members]
         if many is not None and changed:
             try:
                 found = list(many(changed))
@@ -173,11 +220,11 @@ class _Prepared:
         marks = self._marks.get(id(lane))
         return self._segmenter.segment(lane) if marks is None else marks
 
-    def digest_of(self, lane: Lane, _segmenter: Segmenter) -> str:
-        """See `input_hash`."""
+    def digest_of(self, lane: Lane) -> str:
+        """See `Lane.sha256`."""
         return self._digests[id(lane)]
 
-    def _has_changed(self, lane: Lane, old: LaneMarks | None) -> bool:
-        if old is None:
+    def _has_changed(self, lane: Lane, made_now: tuple[str, str], old: LaneMarks | None) -> bool:
+        if old is None or (old.producer, old.setup) != made_now:
             return True
-        return (old.input_sha256, old.producer) != (self._digests[id(lane)], self.name)
+        return old.input_sha256 != self._digests[id(lane)]

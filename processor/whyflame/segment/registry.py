@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whyflame import __version__
 from whyflame.config import SegmentConfig
 from whyflame.errors import ConfigError, UsageError
 from whyflame.segment.auto.segmenter import AutoSegmenter
@@ -22,7 +22,7 @@ from whyflame.segment.segmenter import Segmenter
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["BUILT_IN", "load_segmenter"]
+__all__ = ["BUILT_IN", "Chosen", "choose_segmenter", "load_segmenter"]
 
 ENTRY_POINTS = "whyflame.segmenters"
 
@@ -36,7 +36,26 @@ BUILT_IN: dict[str, Factory] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The segmenter to use.
+
+    Attributes:
+        segmenter: Built as configured.
+        setup: What its marks depend on besides the lane, as a hash: which segmenter in which
+            version, its options, its files. Marks of another setup are made anew.
+    """
+
+    segmenter: Segmenter
+    setup: str
+
+
 def load_segmenter(config: SegmentConfig, name: str | None = None) -> Segmenter:
+    """The configured segmenter, as `choose_segmenter`."""
+    return choose_segmenter(config, name).segmenter
+
+
+def choose_segmenter(config: SegmentConfig, name: str | None = None) -> Chosen:
     """The configured segmenter, built in or from an entry point.
 
     Args:
@@ -50,27 +69,25 @@ def load_segmenter(config: SegmentConfig, name: str | None = None) -> Segmenter:
     if name is not None:
         config = replace(config, segmenter=name)
     factory: Any = BUILT_IN.get(config.segmenter)
+    version = __version__
     if factory is None:
         third_party = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
         if config.segmenter not in third_party:
             known = ", ".join(sorted({*BUILT_IN, *third_party}))
             text = f"unknown segmenter {config.segmenter!r}; known: {known}"
             raise UsageError(text) if name else ConfigError(f"segment.segmenter: {text}")
-        factory = third_party[config.segmenter].load()
+        point = third_party[config.segmenter]
+        factory = point.load()
+        version = f"{point.value} {point.dist.version if point.dist else ''}"
     segmenter: object = factory(config)
     if not isinstance(segmenter, Segmenter):
         raise ConfigError(f"segment.segmenter: {config.segmenter!r} does not implement Segmenter")
-    if not hasattr(segmenter, "fingerprint"):
-        with suppress(AttributeError):  # a third party's may have slots
-            segmenter.fingerprint = _fingerprint(config)  # type: ignore[attr-defined]
-    return segmenter
+    return Chosen(segmenter, _setup_of(segmenter, version, config))
 
 
-def _fingerprint(config: SegmentConfig) -> str:
-    """What the result depends on besides the lane; empty for the defaults."""
+def _setup_of(segmenter: Segmenter, version: str, config: SegmentConfig) -> str:
+    # Some options change nothing (how a model is reached), and a file's name is not its content.
+    options = getattr(segmenter, "fingerprint", None) or repr(sorted(config.options.items()))
+    text = f"{config.segmenter}\0{version}\0{config.granularity!r}\0{options}\0"
     names = Path(config.names_file).read_bytes() if config.names_file else b""
-    plain = SegmentConfig()
-    if not names and (config.options, config.granularity) == (plain.options, plain.granularity):
-        return ""
-    text = f"{sorted(config.options.items())!r} {config.granularity!r}"
-    return sha256(text.encode() + names).hexdigest()
+    return sha256(text.encode("utf-8", "surrogatepass") + names).hexdigest()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
-from hashlib import sha256
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from whyflame.model import Kind
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from whyflame.model import Operation
 
-__all__ = ["LaneMarks", "apply", "input_hash", "segment_lanes", "segment_run"]
+__all__ = ["LaneMarks", "LanePaths", "apply", "segment_lanes", "segment_run"]
 
 Path = tuple[str, ...]
 
@@ -29,8 +28,8 @@ class LaneMarks:
 
     Attributes:
         lane: Lane id inside the run.
-        producer: Segmenter that made the marks.
-        input_sha256: Hash of what it saw.
+        producer: Segmenter that made the marks. setup: How it was set up (`choose_segmenter`).
+        input_sha256: Hash of the lane it saw.
         marks: Sparse marks; their paths begin with the root.
         error: Why nothing new was made (the marks are then the previous ones, or none).
         reused: The input has not changed since the previous version.
@@ -42,6 +41,11 @@ class LaneMarks:
     marks: tuple[Mark, ...] = ()
     error: str | None = None
     reused: bool = False
+    setup: str = ""
+
+    def is_made_like(self, other: LaneMarks) -> bool:
+        """The same segmenter made both, set up alike."""
+        return (self.producer, self.setup) == (other.producer, other.setup)
 
     @property
     def root(self) -> str | None:
@@ -53,6 +57,7 @@ def segment_run(
     operations: Sequence[Operation],
     segmenter: Segmenter,
     previous: Mapping[str, LaneMarks] | None = None,
+    setup: str = "",
 ) -> list[LaneMarks]:
     """Segment every lane of one run and fill `root` and `path` of its operations.
 
@@ -61,12 +66,13 @@ def segment_run(
         segmenter: The configured one.
         previous: Newest stored marks by lane; equal input is not segmented again, and they stay in
             force when the segmenter fails.
+        setup: How the segmenter is set up (`choose_segmenter`).
 
     Returns:
         Marks per lane, to be stored where neither `reused` nor `error` is set.
     """
     lanes = build_lanes(operations)
-    found = segment_lanes(lanes, segmenter, previous or {})
+    found = segment_lanes(lanes, segmenter, previous or {}, setup=setup)
     apply(operations, {marks.lane: marks.marks for marks in found}, lanes)
     return found
 
@@ -75,7 +81,9 @@ def segment_lanes(
     lanes: Sequence[Lane],
     segmenter: Segmenter,
     previous: Mapping[str, LaneMarks],
-    digest_of: Callable[[Lane, Segmenter], str] | None = None,
+    *,
+    setup: str = "",
+    digest_of: Callable[[Lane], str] = Lane.sha256,
 ) -> list[LaneMarks]:
     """Marks per lane; only lanes whose input changed are given to the segmenter.
 
@@ -83,28 +91,23 @@ def segment_lanes(
         lanes: Of one run.
         segmenter: The configured one.
         previous: Newest stored marks by lane.
-        digest_of: `input_hash`, or what remembers it.
+        setup: How the segmenter is set up; marks made in another way are made anew.
+        digest_of: `Lane.sha256`, or what remembers it.
     """
     results: dict[str, LaneMarks] = {}
-    changed: list[tuple[Lane, str]] = []
+    changed: list[tuple[Lane, LaneMarks]] = []
     for lane in lanes:
-        digest, old = (digest_of or input_hash)(lane, segmenter), previous.get(lane.name)
-        if old is not None and (old.input_sha256, old.producer) == (digest, segmenter.name):
-            results[lane.name] = LaneMarks(lane.name, old.producer, digest, old.marks, reused=True)
+        new = LaneMarks(lane.name, segmenter.name, digest_of(lane), setup=setup)
+        old = previous.get(lane.name)
+        if old is not None and old.is_made_like(new) and old.input_sha256 == new.input_sha256:
+            results[lane.name] = replace(new, marks=old.marks, reused=True)
         else:
-            changed.append((lane, digest))
-    for (lane, digest), marks in zip(
+            changed.append((lane, new))
+    for (lane, new), marks in zip(
         changed, _segment_many([lane for lane, _ in changed], segmenter), strict=True
     ):
-        results[lane.name] = _checked(lane, digest, marks, segmenter, previous.get(lane.name))
+        results[lane.name] = _checked(lane, new, marks, segmenter, previous.get(lane.name))
     return [results[lane.name] for lane in lanes]
-
-
-def input_hash(lane: Lane, segmenter: Segmenter) -> str:
-    """Hash of all that the marks depend on: the lane, and how the segmenter is set up."""
-    fingerprint: str = getattr(segmenter, "fingerprint", "")
-    digest = lane.sha256()
-    return sha256(f"{digest} {fingerprint}".encode()).hexdigest() if fingerprint else digest
 
 
 def _segment_many(lanes: list[Lane], segmenter: Segmenter) -> list[Sequence[Mark] | Exception]:
@@ -128,7 +131,7 @@ def _attempt(lane: Lane, segmenter: Segmenter) -> Sequence[Mark] | Exception:
 
 def _checked(
     lane: Lane,
-    digest: str,
+    new: LaneMarks,
     marks: Sequence[Mark] | Exception,
     segmenter: Segmenter,
     old: LaneMarks | None,
@@ -141,11 +144,11 @@ def _checked(
         tables: Any = getattr(getattr(segmenter, "namer", None), "tables", None) or load_tables()
         try:
             validate(lane, marks, tables.is_verb)
-            return LaneMarks(lane.name, segmenter.name, digest, tuple(marks))
+            return replace(new, marks=tuple(marks))
         except InvalidMarks as error:
             problem = str(error)
     kept = old.marks if old is not None else ()
-    return LaneMarks(lane.name, segmenter.name, digest, kept, error=problem)
+    return replace(new, marks=kept, error=problem)
 
 
 def apply(
@@ -160,7 +163,7 @@ def apply(
     steps belong to the step before them.
     """
     known = {lane.name: lane for lane in (lanes if lanes is not None else build_lanes(operations))}
-    paths = _LanePaths(known, marks_by_lane)
+    paths = LanePaths(known, marks_by_lane)
     last_step: dict[str, int] = {}
     for operation in sorted(operations, key=lambda operation: operation.seq):
         lane, step = operation.lane, operation.step
@@ -177,16 +180,23 @@ def apply(
             operation.path = paths.front(lane)
 
 
-class _LanePaths:
+class LanePaths:
     """Paths of lanes, parents first, each worked out once."""
 
     def __init__(
         self, lanes: Mapping[str, Lane], marks_by_lane: Mapping[str, Sequence[Mark]]
     ) -> None:
         self._lanes = lanes
-        self._marks = marks_by_lane
+        self._marks: dict[str, Sequence[Mark]] = {}
+        self._steps: dict[str, list[int]] = {}
         self._fronts: dict[str, Path] = {}
-        self._steps = {name: [mark.step for mark in marks] for name, marks in marks_by_lane.items()}
+        for name, marks in marks_by_lane.items():
+            self.set_marks(name, marks)
+
+    def set_marks(self, name: str, marks: Sequence[Mark]) -> None:
+        """Other marks for a lane, before anyone asked for what hangs below it."""
+        self._marks[name] = marks
+        self._steps[name] = [mark.step for mark in marks]
 
     def root(self, name: str) -> str:
         """Goal of the run: of the main lane above."""

@@ -41,6 +41,10 @@ class Segmenter(Protocol):
 
     A segmenter is a pure function of the lane and its configuration: equal lanes give equal marks,
     in any process, in any order, whatever else is stored. It may be called from several threads.
+
+    Lanes are segmented again when the segmenter, its version, its options or its names file changed.
+    One that knows better what its marks depend on (the content of a file, not its name) has a string
+    `fingerprint`, which then stands for the options.
     """
 
     name: str

@@ -23,9 +23,10 @@ class MarkRow:
     """Marks of one lane.
 
     Attributes:
-        tenant, session, run, lane: The lane. producer: Segmenter and version.
+        tenant, session, run, lane: The lane. producer: Name of the segmenter.
         input_sha256: Hash of what it saw.
         marks: (step, path), sparse, ordered by step; paths begin with the run's goal.
+        setup: How the segmenter was set up; empty when unknown.
     """
 
     tenant: str
@@ -35,6 +36,7 @@ class MarkRow:
     producer: str
     input_sha256: str
     marks: tuple[tuple[int, tuple[str, ...]], ...]
+    setup: str = ""
 
 
 def mark_tuple(store: Store, mark: MarkRow, version: int, now_ns: int) -> tuple[Any, ...]:
@@ -43,7 +45,7 @@ def mark_tuple(store: Store, mark: MarkRow, version: int, now_ns: int) -> tuple[
     return (
         code(mark.tenant), code(mark.session), mark.run, code(mark.lane), version, mark.producer,
         mark.input_sha256, now_ns, [step for step, _ in mark.marks],
-        [store.paths.code(path) for _, path in mark.marks],
+        [store.paths.code(path) for _, path in mark.marks], mark.setup,
     )  # fmt: skip
 
 
@@ -63,15 +65,16 @@ def newest_marks(
         return {}
     rows = cursor.execute(
         "SELECT tenant, session, run, lane, arg_max(producer, version), "
-        "arg_max(input_sha256, version), arg_max(steps, version), arg_max(path_ids, version) "
+        "arg_max(input_sha256, version), arg_max(steps, version), arg_max(path_ids, version), "
+        "arg_max(coalesce(setup, ''), version) "
         "FROM marks JOIN (SELECT unnest(?::INTEGER[]) AS tenant, unnest(?::INTEGER[]) AS session) "
         "USING (tenant, session) GROUP BY tenant, session, run, lane",
         [[tenant for tenant, _ in wanted], [session for _, session in wanted]],
     ).fetchall()
     value, path = store.strings.value, store.paths.value
     found = {}
-    for tenant, session, run, lane, producer, digest, steps, path_ids in rows:
+    for tenant, session, run, lane, producer, digest, steps, path_ids, setup in rows:
         name = (value(tenant), value(session), run, value(lane))
         marks = tuple((step, path(number)) for step, number in zip(steps, path_ids, strict=True))
-        found[name] = MarkRow(*name, producer, digest, marks)
+        found[name] = MarkRow(*name, producer, digest, marks, setup)
     return found

@@ -93,7 +93,7 @@ CREATE TABLE IF NOT EXISTS generations (
 );
 CREATE TABLE IF NOT EXISTS marks (
     tenant INTEGER, session INTEGER, run INTEGER, lane INTEGER, version BIGINT, producer VARCHAR,
-    input_sha256 VARCHAR, created_ns BIGINT, steps INTEGER[], path_ids INTEGER[]
+    input_sha256 VARCHAR, created_ns BIGINT, steps INTEGER[], path_ids INTEGER[], setup VARCHAR
 );
 CREATE TABLE IF NOT EXISTS outbox (
     id BIGINT, exporter VARCHAR, batch BIGINT, tenant VARCHAR, series VARCHAR, time_ns BIGINT,
@@ -117,6 +117,7 @@ ADDED_COLUMNS = """
 ALTER TABLE counters ADD COLUMN IF NOT EXISTS tenant VARCHAR DEFAULT '';
 ALTER TABLE exported ADD COLUMN IF NOT EXISTS tokens BIGINT;
 ALTER TABLE exported ADD COLUMN IF NOT EXISTS self_ns BIGINT;
+ALTER TABLE marks ADD COLUMN IF NOT EXISTS setup VARCHAR;
 """
 """Columns that stores made by earlier versions of this schema lack."""
 

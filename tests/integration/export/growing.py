@@ -105,6 +105,14 @@ class Growing:
             session="s",
         )  # fmt: skip
 
+    def sub_agent(self, steps: int) -> list[Span]:
+        """The steps of another agent, its span (901), and the call (900) that started it."""
+        call, agent = self.span(Kind.TOOL, 1, 900), self.span(Kind.AGENT, 900, 901)
+        call.tool, agent.agent = "Task", "reviewer"
+        inner = self.steps(steps, parent=901)
+        call.end_ns = agent.end_ns = self.clock()
+        return [*inner, agent, call]
+
     def root(self) -> Span:
         """The agent's span, number 1, which ends last."""
         made = self.span(Kind.AGENT, None, 1)

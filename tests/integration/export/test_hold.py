@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.integration.export.growing import TOKENS, Growing
 
+from whyflame.app.segments import StoredSegments
+from whyflame.config import SegmentConfig
+from whyflame.segment.registry import choose_segmenter
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -35,6 +39,64 @@ def test_little_drift_when_a_run_arrives_in_pieces(run: Growing, piece: int, pie
     drift = run.drift()
     assert drift.moved_tokens <= 0.10 * total
     assert (drift.duplicates, drift.changed_tokens) == (0, 0)
+
+
+@pytest.mark.parametrize(("piece", "pieces"), [(5, 10), (15, 6)])
+@pytest.mark.parametrize("parent", [1, None], ids=["parent missing", "complete"])
+def test_no_drift_over_pauses_of_minutes(
+    run: Growing, piece: int, pieces: int, parent: int | None
+) -> None:
+    """Every piece is exported before the next one arrives; its names stay."""
+    for number in range(pieces):
+        run.arrive(run.steps(piece, parent=parent))
+        run.tick(60)
+        run.tick(60)
+        assert run.exported_tokens() == piece * (number + 1) * TOKENS
+    run.arrive([run.root()])
+    run.tick(40)
+    drift = run.drift()
+    assert (drift.moved, drift.duplicates, drift.changed_tokens) == (0, 0, 0)
+
+
+def test_no_drift_when_lanes_get_other_names(run: Growing) -> None:
+    """A lost call hides that an agent was started by it; the run's own span shows two lanes."""
+    run.arrive([*run.steps(4), *run.sub_agent(4)[:-1]])
+    run.tick(120)
+    early = run.exported_tokens()
+    for _ in range(3):
+        run.arrive(run.steps(6))
+        run.tick(120)
+    run.arrive([run.root()])
+    run.tick(40)
+    assert early == 8 * TOKENS
+    assert run.drift().moved == 0
+
+
+def test_only_what_belongs_elsewhere_drifts(run: Growing) -> None:
+    """Steps exported before anybody could know that an agent of its own made them."""
+    outer, inner = run.steps(6), run.sub_agent(2)
+    run.arrive([*outer, *inner[:-2]])
+    run.tick(120)
+    for piece in (inner[-2:], run.steps(6), run.steps(6), [run.root()]):
+        run.arrive(piece)
+        run.tick(120)
+    assert run.exported_tokens() == 20 * TOKENS
+    assert run.drift().moved_tokens == 2 * TOKENS
+
+
+def test_other_options_keep_nothing(run: Growing) -> None:
+    """Who asks for another segmentation gets it, and the drift that it means."""
+    for _ in range(3):
+        run.arrive(run.steps(10))
+        run.tick(120)
+    config = SegmentConfig(granularity=2.0)
+    chosen = choose_segmenter(config)
+    run.settle = run.settle.with_segment(
+        StoredSegments(run.store, chosen.segmenter, setup=chosen.setup)
+    )
+    run.arrive([run.root()])
+    run.tick(40)
+    assert run.drift().moved > 0
 
 
 def test_a_finished_run_goes_at_once(run: Growing) -> None:

@@ -9,7 +9,6 @@ from tests.integration.export.growing import Growing
 
 from whyflame.app.segments import StoredSegments
 from whyflame.config import SegmentConfig
-from whyflame.model import Kind, Span
 from whyflame.segment import load_segmenter
 
 if TYPE_CHECKING:
@@ -48,15 +47,6 @@ def rows(run: Growing, sql: str) -> list[tuple[Any, ...]]:
 def versions(run: Growing) -> list[tuple[Any, ...]]:
     """All stored versions of marks, oldest first."""
     return rows(run, "SELECT lane, version, steps, path_ids FROM marks ORDER BY version, lane")
-
-
-def sub_agent(run: Growing, steps: int) -> list[Span]:
-    """A call that hands work on, number 900, and the steps of the agent it starts."""
-    call, agent = run.span(Kind.TOOL, 1, 900), run.span(Kind.AGENT, 900, 901)
-    call.tool, agent.agent = "Task", "reviewer"
-    inner = run.steps(steps, parent=901)
-    call.end_ns = agent.end_ns = run.clock()
-    return [*inner, agent, call]
 
 
 def test_intervals_are_there_before_the_run_ends(run: Growing) -> None:
@@ -101,7 +91,7 @@ def test_only_changed_lanes_are_segmented_again(run: Growing) -> None:
     """A sub-agent's lane is left alone while the main lane goes on."""
     watched = Watched()
     run.settle = run.settle.with_segment(StoredSegments(run.store, watched))
-    run.arrive([*run.steps(4), *sub_agent(run, 3)])
+    run.arrive([*run.steps(4), *run.sub_agent(3)])
     run.tick(QUIET)
     first = dict(watched.lanes)
     assert len(first) == 2
@@ -118,7 +108,7 @@ def test_operations_of_sub_agents_carry_the_outer_path(run: Growing) -> None:
     for _ in range(2):
         run.arrive(run.steps(4))
         run.tick(QUIET)
-    run.arrive([*sub_agent(run, 3), *run.steps(4)])
+    run.arrive([*run.sub_agent(3), *run.steps(4)])
     run.tick(QUIET)
     outer = rows(run, "SELECT path_id FROM settled_now s JOIN strings t ON t.id = s.tool "
                       "WHERE t.value = 'Task'")  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import random
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from tests.unit.segment.made import LANES, call, coding_lane, long_lane, step
+from tests.unit.segment.third_party import install
 
 from whyflame.config import SegmentConfig
 from whyflame.errors import ConfigError
@@ -20,6 +22,12 @@ from whyflame.segment.names import load_tables
 from whyflame.segment.registry import BUILT_IN
 
 Make = Callable[[Path], Segmenter]
+
+
+def make_third_party(folder: Path) -> Segmenter:
+    install(folder)
+    importlib.invalidate_caches()
+    return load_segmenter(SegmentConfig(segmenter="every-few", options={"every": 3}))
 
 
 def make_marks(folder: Path) -> Segmenter:
@@ -46,12 +54,16 @@ MAKERS: dict[str, Make] = {
     # Without excerpts it falls back to `auto`; against a server: tests/integration/segment.
     "llm": lambda _: load_segmenter(SegmentConfig(), "llm"),
     "marks": make_marks,
+    "third party": make_third_party,
 }  # fmt: skip
 VERBS = load_tables().is_verb
 
 
 @pytest.fixture(params=MAKERS)
-def segmenter(request: pytest.FixtureRequest, tmp_path: Path) -> Segmenter:
+def segmenter(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Segmenter:
+    monkeypatch.syspath_prepend(tmp_path)
     return MAKERS[request.param](tmp_path)
 
 
