@@ -51,7 +51,7 @@ def answer_error(answer: Answer) -> Exception | None:
         return limited(said, text, _retry_after(answer))
     if status in {401, 403}:
         return PausedError(said, "unauthorized")
-    if status in {301, 302, 307, 308, 404, 405, 501}:
+    if 300 <= status < 400 or status in {404, 405, 501}:  # noqa: PLR2004 - redirects
         return PausedError(said, "wrong_address")
     if status in {408, 425} or status >= 499:  # noqa: PLR2004 - 499: canceled
         return UnavailableError(said, _retry_after(answer))

@@ -22,9 +22,8 @@ FAULTS: list[Fault | int] = [
 ]  # fmt: skip
 # As an administrator may set them; one sample always passes.
 LIMITS: list[dict[str, int]] = [
-    {"samples": 1}, {"samples": 3}, {"samples": 16_000},
-    {"rate_bytes_per_second": 5000, "burst_bytes": 2500},
-    {"rate_bytes_per_second": 4 << 20, "burst_bytes": 2 << 20},
+    {"samples": 1}, {"samples": 2}, {"rate_bytes_per_second": 3000, "burst_bytes": 1500},
+    {"samples": 16_000, "rate_bytes_per_second": 4 << 20, "burst_bytes": 2 << 20},
 ]  # fmt: skip
 STEPS = ("_next_id", "_carries", "_mark", "_write", "_write_carries", "_finish", "payloads")
 
@@ -42,9 +41,14 @@ class ExportMachine(RuleBasedStateMachine):
         self.world = World(self.folder / "store.duckdb")
         self.settled = 0
 
-    @initialize(flavour=st.sampled_from(list(Flavour)), encoding=st.sampled_from(["proto", "json"]))
-    def begin(self, flavour: Flavour, encoding: str) -> None:
+    @initialize(
+        flavour=st.sampled_from(list(Flavour)),
+        encoding=st.sampled_from(["proto", "json"]),
+        limits=st.sampled_from(LIMITS),
+    )
+    def begin(self, flavour: Flavour, encoding: str, limits: dict[str, int]) -> None:
         self.double = Double(flavour, clock=self.world.clock).start()
+        self.double.set_limits(**limits)
         self.encoding = encoding
         self.start_job()
 

@@ -43,6 +43,7 @@ RATE = "push rate limit (4.0 MiB) exceeded while adding 900.0 KiB"
         (403, "", PausedError),
         (404, "", PausedError),
         (405, "", PausedError),
+        (303, "", PausedError),
         (307, "", PausedError),
         (501, "", PausedError),
         (408, "", UnavailableError),
