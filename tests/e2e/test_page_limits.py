@@ -6,7 +6,7 @@ import hashlib
 from array import array
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
@@ -91,6 +91,15 @@ class Wide(StoreQuestions):
         )
 
 
+class Receiving(StoreQuestions):
+    """As in a running server that receives elsewhere than usual, with TLS and tokens."""
+
+    def status(self, tenant: str = "") -> dict[str, Any]:
+        """What the store says, and the receiver."""
+        otlp = {"grpc": "0.0.0.0:5317", "http": "0.0.0.0:5318", "tls": True, "token": True}
+        return {**super().status(tenant), "otlp": otlp}
+
+
 @dataclass(frozen=True)
 class Opened:
     """A server and the store that it answers from."""
@@ -157,10 +166,25 @@ def test_a_hundred_thousand_frames_stay_fast(page: Page, tmp_path: Path) -> None
 
 
 def test_a_store_without_runs_says_how_to_send_some(page: Page, tmp_path: Path) -> None:
-    with serving(tmp_path, []) as server:
+    with serving(tmp_path, [], Receiving) as server:
         page.goto(server.url)
         page.get_by_role("heading", name="Waiting for the first agent run").wait_for()
-        assert "OTEL_EXPORTER_OTLP_ENDPOINT" in page.locator("pre").inner_text()
+        assert page.locator("pre").inner_text().splitlines() == [
+            "OTEL_EXPORTER_OTLP_ENDPOINT=https://127.0.0.1:5317",
+            "OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
+            'OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer TOKEN"',
+        ]
+
+
+def test_a_refused_question_says_why_and_shows_no_frames(page: Page, fleet: Fleet) -> None:
+    """Not an empty graph, which would look like an answer; a good question shows one again."""
+    page.goto(f"{fleet.url}/?where=agnt=coder")
+    page.get_by_text("did you mean 'agent'?").wait_for()
+    page.get_by_role("heading", name="No answer").wait_for()
+    assert not page.locator(".flame").count()
+    page.get_by_role("button", name="Remove filter agnt=coder").click()
+    page.locator(".flame[data-drawn]").first.wait_for()
+    expect(page.locator(".problem")).to_be_hidden()
 
 
 def test_live_shows_what_settled_since(page: Page, tmp_path: Path) -> None:

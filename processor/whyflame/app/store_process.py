@@ -19,7 +19,7 @@ from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
 from whyflame.app.forget import ForgetRequest, carry_out_waiting, result_of, write_down
 from whyflame.app.gauges import CoverageGauges
 from whyflame.app.offline import segment_in
-from whyflame.config import cannot_listen, parse_address
+from whyflame.config import AuthConfig, cannot_listen, parse_address
 from whyflame.errors import StoreBroken, TransientError, WhyflameError
 from whyflame.journal import JournalWriter, Signal
 from whyflame.serve.api import Actions, build_api
@@ -63,6 +63,8 @@ class _State:
 
     stopping: threading.Event = field(default_factory=threading.Event)
     receivers_ready: bool = False
+    # Where OTLP is received, with real port numbers: {"grpc": ..., "http": ...}.
+    receiving: dict[str, str] = field(default_factory=dict)
     # The store must be opened again: there is nothing to wind up.
     broken: bool = False
     # One settle pass at a time: the periodic one, or one that a command asked for.
@@ -78,7 +80,7 @@ def run_store_process(config: Config, data_dir: str, metrics_dir: str, pipe: Con
         config: The whole configuration. data_dir: Where store and journal are.
         metrics_dir: Metrics shared with the receivers.
         pipe: To the supervisor: sends {"api": "host:port"} or {"error": text}, receives
-            {"ready": bool}; its end means the supervisor is gone.
+            {"ready": bool, "receiving": addresses}; its end means the supervisor is gone.
     """
     state = _State()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -179,11 +181,11 @@ def _api(
     ]
     actions = _actions(config, pipeline, writer, state)
     return build_api(
-        _questions(config, pipeline), runner, actions, metrics_dir, config.http, routes
+        _questions(config, pipeline, state), runner, actions, metrics_dir, config.http, routes
     )
 
 
-def _questions(config: Config, pipeline: Pipeline) -> StoreQuestions:
+def _questions(config: Config, pipeline: Pipeline, state: _State) -> StoreQuestions:
     return StoreQuestions(
         pipeline.store,
         config,
@@ -191,6 +193,11 @@ def _questions(config: Config, pipeline: Pipeline) -> StoreQuestions:
         lambda: {
             "unsettled_traces": len(pipeline.unsettled),
             "journal_losses": pipeline.indexer.losses,
+            "otlp": {
+                **state.receiving,
+                "tls": bool(config.otlp.tls.cert_file),
+                "token": config.otlp.auth != AuthConfig(),
+            },
         },
     )
 
@@ -320,7 +327,9 @@ def _segment_now(
 def _listen_to_supervisor(pipe: Connection, state: _State) -> None:
     with contextlib.suppress(EOFError, OSError):
         while True:
-            state.receivers_ready = bool(pipe.recv()["ready"])
+            told = pipe.recv()
+            state.receiving = told["receiving"]
+            state.receivers_ready = bool(told["ready"])
     state.stopping.set()
 
 

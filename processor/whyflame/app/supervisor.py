@@ -199,7 +199,8 @@ class Supervisor:
         if pipe is None:
             return
         try:
-            pipe.send({"ready": ready})
+            receiving = {"grpc": self.addresses.grpc, "http": self.addresses.http}
+            pipe.send({"ready": ready, "receiving": receiving})
         except OSError:
             _LOG.debug("the store process is gone")
 

@@ -70,6 +70,9 @@ def test_what_only_a_running_server_says_is_described(tmp_path: Path) -> None:
 
             status = ask("/status")
             assert {"unsettled_traces", "journal_losses"} <= set(status)
+            assert status["otlp"] == {
+                "grpc": running.grpc, "http": running.http, "tls": False, "token": False
+            }  # fmt: skip
             assert set(ask("/segment", json={})) == {"traces", "operations"}
             session = ask("/sessions")["sessions"][0]["session"]
             noted = ask("/forget", json={"session": session})["id"]

@@ -81,7 +81,8 @@ export class Lanes {
       0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 43200, 86400,
     ];
     const seconds = this.length / 1e9,
-      step = steps.find((item) => seconds / item <= 8) || 86400;
+      most = Math.min(8, Math.max(2, (room - LABEL) / 64)),
+      step = steps.find((item) => seconds / item <= most) || 86400;
     for (let at = 0; at <= seconds; at += step) {
       const x = Math.round(this.#x(this.begin + at * 1e9, room)) + 0.5;
       context.fillStyle = colour("line");

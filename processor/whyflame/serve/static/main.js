@@ -140,6 +140,9 @@ async function explain(error, mine, now) {
     error.message,
   );
   problem.hidden = false;
+  // Frames around nothing would look like an answer.
+  if (!main.querySelector(".flame[data-drawn], td, .step"))
+    mine.place.replaceChildren(empty("No answer", h("p", {}, "The line above says why.")));
 }
 
 // An empty answer says what to do next.
@@ -196,11 +199,21 @@ async function nothing(now, error) {
     h(
       "pre",
       { tabindex: "0" },
-      `OTEL_EXPORTER_OTLP_ENDPOINT=http://${location.hostname}:4317\nOTEL_EXPORTER_OTLP_PROTOCOL=grpc`,
+      senderSettings(status.otlp),
     ),
     h("p", {}, "or look at recorded agents: ", h("code", {}, "whyflame demo")),
     h("p", { class: "quiet-text" }, "This page looks again by itself."),
   );
+}
+
+// The receiver's own port, seen from where this page is seen.
+function senderSettings(otlp) {
+  const port = /\d+$/.exec(otlp?.grpc || "")?.[0] || "4317";
+  return [
+    `OTEL_EXPORTER_OTLP_ENDPOINT=${otlp?.tls ? "https" : "http"}://${location.hostname}:${port}`,
+    "OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
+    ...(otlp?.token ? ['OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer TOKEN"'] : []),
+  ].join("\n");
 }
 
 async function look(options, question) {
