@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import TYPE_CHECKING, Any
 
 from whyflame.dialects.long_input import newest_user_in
@@ -32,15 +33,19 @@ PROMPT_LIMIT, TEXT_LIMIT = 400, 200
 _MASKS = frozenset({"__REDACTED__", '"__REDACTED__"', "{}", "[]", "null"})
 
 
-def _value_text(raw: bytes) -> str | None:
-    """Text of a raw value; structured values as text of their own."""
+def _value_text(raw: bytes, *, flat: bool = False) -> str | None:
+    """Text of a raw value; structured ones as JSON, as others send them, or `flat`, the texts in it."""
     text = read_text(raw)
     if text is None:
         value = read_any(raw)
         if value in (None, ""):
             return None
-        text = flatten_text(value) or str(value)
+        text = (flatten_text(value) if flat else "") or _json(value)
     return None if text in _MASKS else text
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def set_text(content: Content, part: str, text: str, limit: int = TEXT_LIMIT) -> None:
@@ -104,7 +109,7 @@ def _fill_indexed_prompt(
     ]
     content.user_messages = len(users)
     for texts in reversed(users):
-        parts = [text for key in texts if (text := _value_text(attributes[key]))]
+        parts = [text for key in texts if (text := _value_text(attributes[key], flat=True))]
         if parts:
             set_prompt(content, "\n".join(parts), len(users))
             return True
@@ -121,7 +126,8 @@ def _fill_response(
     if indexed and (indexed.response or indexed.calls):
         calls = [read_text(attributes[key]) for key in indexed.calls]
         span.asked = tuple(dict.fromkeys(call for call in calls if call))
-        parts = [text for key in indexed.response if (text := _value_text(attributes[key]))]
+        raw = (attributes[key] for key in indexed.response)
+        parts = [text for value in raw if (text := _value_text(value, flat=True))]
         if parts:
             set_text(content, "response", "\n".join(parts))
         return
@@ -159,24 +165,24 @@ def _fill_tool(
     span: Span, content: Content, attributes: Mapping[str, bytes], keys: Mapping[str, Keys]
 ) -> None:
     for key in keys.get("arguments", ()):
-        head, size = _cut(attributes[key])
+        head, size = _cut(attributes[key], flat=False)
         if head:
             content.arguments, content.arguments_bytes = head, size
             if keeps_plan(span.tool):
                 content.plan = plan_items(_value_text(attributes[key]) or "")
             break
     for key in keys.get("result", ()):
-        head, size = _cut(attributes[key])
+        head, size = _cut(attributes[key], flat=True)
         if head:
             content.result, content.result_bytes = head, size
             break
 
 
-def _cut(raw: bytes) -> tuple[str | None, int]:
+def _cut(raw: bytes, *, flat: bool) -> tuple[str | None, int]:
     """(beginning, bytes of the whole) of a text, the rest not decoded; None when there is none."""
     cut = cut_text(raw, TEXT_LIMIT)
     if cut is None:
-        text = _value_text(raw) or ""
+        text = _value_text(raw, flat=flat) or ""
         return text[:TEXT_LIMIT] or None, _bytes_of(text)
     return (None, 0) if cut[0] in _MASKS else cut
 

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
     from whyflame.dialects.resource import Origin
 
-__all__ = ["MESSAGES", "MessageEvents"]
+__all__ = ["DETAILS", "MESSAGES", "MessageEvents"]
 
 MESSAGES = "gen_ai.messages"
 """Name of the span that the records of a call become."""
+DETAILS = "gen_ai.client.inference.operation.details"
+"""Newer conventions write one event for all of them, in the attributes of a span with text."""
 
 # Others hold instructions, or what earlier calls said and got: known already, or of no use.
 _USER, _CHOICE = "gen_ai.user.message", "gen_ai.choice"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from whyflame.content import join_features
-from whyflame.dialects.message_events import MESSAGES
+from whyflame.dialects.message_events import DETAILS, MESSAGES
 from whyflame.model import Content, Kind
 
 if TYPE_CHECKING:
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["is_message", "join_messages"]
 
+_TELLING = frozenset({MESSAGES, DETAILS})
 _SPEAKING = (Kind.LLM, Kind.AGENT)
-_Key = tuple[str, bytes, bytes | None]
+_Key = tuple[str, bytes, bytes]
 
 
 def is_message(span: Span) -> bool:
@@ -36,7 +37,7 @@ def join_messages(spans: Sequence[Span]) -> Sequence[Span]:
     """
     told: dict[_Key, list[Span]] = {}
     for span in spans:
-        if is_message(span):
+        if span.signal == "log" and span.name in _TELLING and span.parent_id is not None:
             told.setdefault((span.tenant, span.trace_id, span.parent_id), []).append(span)
     if not told:
         return spans

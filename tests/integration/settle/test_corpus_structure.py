@@ -167,8 +167,17 @@ def test_subagents_are_lanes_below_the_step_that_started_them(name: str) -> None
         assert [op.agent for op in callers] == [caller]
 
 
-def test_texts_in_records_of_their_own_inform_like_texts_on_spans() -> None:
-    """The same agent, told by the older and the newer convention: equal words in equal steps."""
+@pytest.mark.parametrize(
+    ("on_spans", "beside", "calls"),
+    [
+        ("openai-v2-latest-on", "openai-v2-legacy-on", 22),
+        ("openai-otelgenai-on", "openai-otelgenai-events-grpc", 27),
+    ],
+)
+def test_texts_in_records_of_their_own_inform_like_texts_on_spans(
+    on_spans: str, beside: str, calls: int
+) -> None:
+    """The same agent, told with its texts on spans and in log records: equal words in equal steps."""
 
     def words(name: str, seed: int) -> list[tuple[Any, ...]]:
         spans = read_case(name)
@@ -182,6 +191,6 @@ def test_texts_in_records_of_their_own_inform_like_texts_on_spans() -> None:
         ]
         return sorted(found, key=repr)
 
-    newer = words("openai-v2-latest-on", 0)
-    assert len(newer) == 22
-    assert words("openai-v2-legacy-on", 0) == words("openai-v2-legacy-on", 9) == newer
+    wanted = words(on_spans, 0)
+    assert len(wanted) == calls
+    assert words(beside, 0) == words(beside, 9) == wanted

@@ -182,6 +182,19 @@ def test_newest_real_user_message() -> None:
     assert found.prompt_sha256 == hashlib.sha256(whole.encode()).hexdigest()
     assert found.user_messages == 2
     assert span.asked == ("c2",)
+    # Log events, and some spans, carry the same as structured values.
+    structured = {"gen_ai.input.messages": messages, "gen_ai.output.messages": answer}
+    (again,) = read(Row("x", "chat", {**call, **structured}))
+    assert (again.content, again.asked) == (found, span.asked)
+
+
+def test_structured_arguments_are_read_like_json() -> None:
+    given = {"path": "src/a.py", "content": "x = 1"}
+    call = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "write"}
+    key = "gen_ai.tool.call.arguments"
+    (span,) = read(Row("x", "t", {**call, key: given}))
+    (json_span,) = read(Row("x", "t", {**call, key: json.dumps(given)}))
+    assert content(span) == content(json_span)
 
 
 def test_long_histories_give_the_same_prompt() -> None:

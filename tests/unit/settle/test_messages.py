@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from tests.made import SECOND, T0, span
 
 from whyflame.content import decode, extract
-from whyflame.dialects.message_events import MESSAGES
+from whyflame.dialects.message_events import DETAILS, MESSAGES
 from whyflame.model import Content, Kind, Span
 from whyflame.settle.messages import join_messages
 from whyflame.settle.settings import SettleSettings
@@ -70,6 +70,15 @@ def test_of_several_requests_the_newest_message_counts_and_all_are_counted() -> 
     assert ("changelog" in found.asked, found.user_messages) == (True, 3)
     assert call.content is not None
     assert (call.content.prompt_sha256, call.content.user_messages) == ("c", 3)
+
+
+def test_an_event_with_all_messages_informs_its_call_too() -> None:
+    """It stays what it is: another view of the call, which counts once."""
+    told = replace(message(2, ASKED, asked=("call_1",)), name=DETAILS, kind=Kind.LLM, answered=True)
+    assert joined(CALL, told).asked == ("call_1",)
+    assert joined(CALL, told).features == told.features
+    views = {op.span.span_key: op.why for op in settle([CALL, told], SETTINGS)}
+    assert views == {1: None, 2: "other_signal"}
 
 
 def test_messages_of_others_and_of_tools_change_nothing() -> None:
