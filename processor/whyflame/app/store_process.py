@@ -18,6 +18,7 @@ from whyflame import telemetry
 from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
 from whyflame.app.forget import ForgetRequest, carry_out_waiting, result_of, write_down
 from whyflame.app.gauges import CoverageGauges
+from whyflame.app.memory import give_back
 from whyflame.app.offline import segment_in
 from whyflame.config import AuthConfig, cannot_listen, parse_address
 from whyflame.errors import StoreBroken, TransientError, WhyflameError
@@ -49,6 +50,7 @@ YIELD_SECONDS, YIELDS = 0.2, 100
 FORWARD_SECONDS = 0.2
 SWEEP_SECONDS = 300.0
 COVERAGE_SECONDS = 2.0
+MEMORY_SECONDS = 15.0
 FAILURE_PAUSE_SECONDS = 1.0
 # Requests that came in over the API have a journal stream of their own.
 API_STREAM = "api"
@@ -71,6 +73,8 @@ class _State:
     settling: threading.Lock = field(default_factory=threading.Lock)
     # Payloads are numbered by one thread at a time: the export stage, or a change by hand.
     exporting: threading.Lock = field(default_factory=threading.Lock)
+    # Seconds since somebody asked the store something.
+    unasked: Callable[[], float] = lambda: 0.0
 
 
 def run_store_process(config: Config, data_dir: str, metrics_dir: str, pipe: Connection) -> None:
@@ -154,6 +158,13 @@ def _threads(config: Config, pipeline: Pipeline, state: _State) -> list[threadin
             "settle", state, lambda: _settle(pipeline, state), config.segment.interval, eager=False
         ),
         _thread("coverage", state, CoverageGauges(pipeline).refresh, COVERAGE_SECONDS, eager=False),
+        _thread(
+            "memory",
+            state,
+            lambda: give_back(pipeline.store, state.unasked()),
+            MEMORY_SECONDS,
+            eager=False,
+        ),
     ]
     export = pipeline.export_job
     if export is not None:
@@ -174,6 +185,7 @@ def _api(
 ) -> Starlette:
     """Questions, actions and the routes of others, as one application."""
     runner = Runner(pipeline.store, config.query)
+    state.unasked = runner.unasked_seconds
     outbox_changes = partial(_outbox_changes, pipeline.export_job, state)
     routes = [
         *pyroscope_routes(runner, config, now_ns),

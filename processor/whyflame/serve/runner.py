@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,6 +39,11 @@ class Runner:
         self._settings = settings
         self._threads = ThreadPoolExecutor(settings.concurrency, thread_name_prefix="query")
         self._pending = 0
+        self._asked = -math.inf
+
+    def unasked_seconds(self) -> float:
+        """How long ago the last question ended, 0 while one is answered."""
+        return 0.0 if self._pending else time.monotonic() - self._asked
 
     async def run(
         self, request: Request, work: Callable[[RunningQuery], _T], patience: float | None = None
@@ -60,6 +67,7 @@ class Runner:
             return await self._watched(request, running, work, seconds)
         finally:
             self._pending -= 1
+            self._asked = time.monotonic()
 
     async def _watched(
         self,

@@ -89,7 +89,7 @@ class SettleJob:
                 group = self._unsettled.load(taken)
                 operations = self.settle_group(group, now)
             except BaseException:
-                self._unsettled.add(taken)
+                self._unsettled.put_back(taken)
                 raise
             done.traces += len(group.trace_keys)
             done.operations += len(operations)

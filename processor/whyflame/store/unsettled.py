@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyflame.store.span_rows import read_spans
+from whyflame.store.waiting import Times, Waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from whyflame.model import Span
     from whyflame.store.duck import Store
@@ -21,8 +21,12 @@ __all__ = ["Group", "Unsettled"]
 
 # Traces that overlap through provider-SDK spans can chain without end in a busy process.
 MAX_GROUP_TRACES = 20_000
-# Traces settled together, when nothing joins more: bounds memory, shares the price of the queries.
+# Settled together, when nothing joins more: bounds memory (3 KB a span), shares the price of the
+# queries. A session is never divided.
 GROUP_TRACES = 1_000
+GROUP_SPANS = 32_768
+# Held in memory, 250 bytes each; the store knows the others.
+WAITING_TRACES = 100_000
 MAX_ROUNDS = 4
 MIRROR_SLACK_NS = 3_600_000_000_000
 
@@ -42,80 +46,98 @@ class Group:
     earlier_runs: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """Waiting traces that are settled together, and how many spans they have."""
+
+    keys: list[int]
+    spans: int
+
+
 class Unsettled:
     """Traces with spans newer than their generation.
 
-    The indexer's thread adds, the settle job's thread takes; a lock covers the map.
+    The indexer's thread adds, the settle job's thread takes.
 
     Args:
         store: The open store; traces left unsettled by an earlier process are found at once.
         gap_ns: Silence that separates two runs of a session.
+        most: Traces held in memory. When more wait, those that came later are found in the store
+            again once half of these are settled.
     """
 
-    def __init__(self, store: Store, *, gap_ns: int) -> None:
+    def __init__(self, store: Store, *, gap_ns: int, most: int = WAITING_TRACES) -> None:
         self._cursor = store.cursor()
         self._gap_ns = gap_ns
-        self._lock = threading.Lock()
-        self._waiting: dict[int, tuple[int, int]] = {}
+        self._most = most
+        self._waiting = Waiting(most)
         # Sessions found ready by the last look at all that waits, not taken yet.
-        self._ready: deque[list[int]] = deque()
-        rows = self._cursor.execute(
-            "SELECT s.trace_key, min(s.received_ns), max(s.received_ns) FROM spans s "
-            "LEFT JOIN (SELECT trace_key, max(last_span_key) AS last FROM generations "
-            "GROUP BY trace_key) g USING (trace_key) "
-            "WHERE s.span_key > coalesce(g.last, -1) GROUP BY s.trace_key"
-        ).fetchall()
-        self.add({key: (oldest, newest) for key, oldest, newest in rows})
+        self._ready: deque[_Session] = deque()
+        self._find_waiting()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, traces: Mapping[int, tuple[int, int]]) -> None:
+    def add(self, traces: Mapping[int, Times]) -> None:
         """New spans arrived: trace key -> (oldest, newest) receipt time."""
-        with self._lock:
-            for key, (oldest, newest) in traces.items():
-                known = self._waiting.get(key, (oldest, newest))
-                self._waiting[key] = (min(oldest, known[0]), max(newest, known[1]))
+        self._waiting.add(traces)
+
+    def put_back(self, taken: Mapping[int, Times]) -> None:
+        """What `take_ready` gave could not be settled."""
+        self._waiting.put_back(taken)
 
     def oldest_received_ns(self) -> int | None:
         """Receipt time of the oldest span that is not settled yet."""
-        with self._lock:
-            return min((oldest for oldest, _ in self._waiting.values()), default=None)
+        return self._waiting.oldest_received_ns()
+
+    def _find_waiting(self) -> None:
+        """Look in the store for traces with spans newer than their generation; oldest first."""
+        # First, since what is stored from here on may be missed by the question below.
+        self._waiting.begin_again()
+        rows = self._cursor.execute(
+            "SELECT s.trace_key, min(s.received_ns) AS oldest, max(s.received_ns), count(*) OVER () "
+            "FROM spans s LEFT JOIN (SELECT trace_key, max(last_span_key) AS last FROM generations "
+            "GROUP BY trace_key) g USING (trace_key) "
+            "WHERE s.span_key > coalesce(g.last, -1) GROUP BY s.trace_key "
+            "ORDER BY oldest, s.trace_key LIMIT ?",
+            [self._most + 1],
+        ).fetchall()
+        self._waiting.add({key: (oldest, newest) for key, oldest, newest, _ in rows[: self._most]})
+        for _, oldest, _, found in rows[self._most :]:
+            self._waiting.leave_out(found - self._most, oldest)
 
     def take_ready(
         self, now_ns: int, *, idle_ns: int, hold_ns: int, limit: int = GROUP_TRACES
-    ) -> dict[int, tuple[int, int]]:
+    ) -> dict[int, Times]:
         """Take traces whose session has been quiet, or which waited too long.
 
         Returns:
-            What was taken, to `add` back if settling fails. At most about `limit` traces, whole
-            sessions only.
+            What was taken, to `put_back` if settling fails. At most about `limit` traces and
+            GROUP_SPANS spans, whole sessions only.
         """
         taken = self._take(now_ns, idle_ns, hold_ns, limit)
         if not taken:
-            with self._lock:
-                waiting = list(self._waiting)
+            if self._waiting.is_low:
+                self._find_waiting()
+            waiting = self._waiting.keys()
             # One look for many calls: it goes over everything that waits.
             self._ready.extend(self._sessions_of(waiting) if waiting else ())
             taken = self._take(now_ns, idle_ns, hold_ns, limit)
         return taken
 
-    def _take(
-        self, now_ns: int, idle_ns: int, hold_ns: int, limit: int
-    ) -> dict[int, tuple[int, int]]:
+    def _take(self, now_ns: int, idle_ns: int, hold_ns: int, limit: int) -> dict[int, Times]:
         """From what the last look found, as far as it is ready still."""
-        taken: dict[int, tuple[int, int]] = {}
-        while self._ready and len(taken) < limit:
-            keys = self._ready.popleft()
-            with self._lock:
-                times = {key: self._waiting[key] for key in keys if key in self._waiting}
-                if times and _is_ready(times.values(), now_ns, idle_ns, hold_ns):
-                    taken.update(times)
-                    for key in times:
-                        del self._waiting[key]
+        taken: dict[int, Times] = {}
+        spans = 0
+        while self._ready and len(taken) < limit and spans < GROUP_SPANS:
+            session = self._ready.popleft()
+            times = self._waiting.take(session.keys, now_ns, idle_ns=idle_ns, hold_ns=hold_ns)
+            if times:
+                taken.update(times)
+                spans += session.spans
         return taken
 
-    def _sessions_of(self, keys: list[int]) -> Iterable[list[int]]:
+    def _sessions_of(self, keys: list[int]) -> list[_Session]:
         """The waiting traces, grouped so that traces sharing a session stand together."""
         groups = _Groups(keys)
         first: dict[tuple[str, str], int] = {}
@@ -126,7 +148,17 @@ class Unsettled:
         ).fetchall():
             other = first.setdefault((tenant, session), trace_key)
             groups.join(trace_key, other)
-        return groups.lists()
+        sizes = dict(
+            self._cursor.execute(
+                "SELECT trace_key, count(*) FROM spans "
+                "WHERE trace_key IN (SELECT unnest(?::BIGINT[])) GROUP BY trace_key",
+                [keys],
+            ).fetchall()
+        )
+        return [
+            _Session(together, sum(sizes.get(key, 0) for key in together))
+            for together in groups.lists()
+        ]
 
     def traces_of(self, session: str | None, tenant: str = "") -> list[int]:
         """Keys of all traces of a tenant, or of those that settled into one session."""
@@ -147,12 +179,14 @@ class Unsettled:
         """Groups that cover these traces, whole sessions each, every trace once."""
         done: set[int] = set()
         ready: list[int] = []
-        for together in [*self._sessions_of(keys), []]:
-            ready += [key for key in together if key not in done]
-            if ready and (len(ready) >= limit or not together):
+        spans = 0
+        for session in [*self._sessions_of(keys), _Session([], GROUP_SPANS)]:
+            ready += [key for key in session.keys if key not in done]
+            spans += session.spans
+            if ready and (len(ready) >= limit or spans >= GROUP_SPANS):
                 group = self.load(ready)
                 done.update(group.trace_keys)
-                ready = []
+                ready, spans = [], 0
                 yield group
 
     def load(self, ready: Iterable[int]) -> Group:
@@ -232,11 +266,6 @@ class Unsettled:
         for hosts, guests in _by_process(rows):
             found |= _overlapping(hosts, guests, mine)
         return found
-
-
-def _is_ready(times: Collection[tuple[int, int]], now_ns: int, idle_ns: int, hold_ns: int) -> bool:
-    quiet = now_ns - max(newest for _, newest in times) >= idle_ns
-    return quiet or now_ns - min(oldest for oldest, _ in times) >= hold_ns
 
 
 _Timed = list[tuple[int, int, int]]
