@@ -279,9 +279,9 @@
     focused = i;
     zoom(i);
   });
-  canvas.addEventListener("focusin", (event) => {
-    const i = indexAt(event.target);
-    if (i >= 0) focused = i;
+  // Not at the drawing itself: with a listener of its own it would become a stop of the Tab key.
+  document.addEventListener("focusin", (event) => {
+    if (canvas.contains(event.target)) focused = Math.max(indexAt(event.target), 0);
   });
   input.addEventListener("input", () => search(input.value));
   resetButton.addEventListener("click", reset);
@@ -310,9 +310,10 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") {
-      hide();
+      const isOurs = event.target === input || canvas.contains(event.target);
       if (found) { input.value = ""; search(""); } else zoom(0);
-      if (event.target === input) focus(focused);
+      if (isOurs) focus(focused); // what had it was drawn anew
+      hide();
       return;
     }
     if (event.target === input) {
