@@ -8,8 +8,9 @@ from zlib import crc32
 
 import numpy as np
 
-from whyflame.content.activity import CODES, activity_of_tool
+from whyflame.content.activity import ACTIVITIES, CODES, activity_of_tool
 from whyflame.content.features import HAS_PLAN, RECORD_BYTES, VERSION
+from whyflame.content.vocabulary import LEADS
 from whyflame.segment.auto.roles import role_of
 
 if TYPE_CHECKING:
@@ -143,7 +144,17 @@ def _read_records(features: list[bytes | None]) -> NDArray[np.void]:
         one[:RECORD_BYTES] if one and len(one) >= RECORD_BYTES and one[0] == VERSION else _EMPTY
         for one in features
     ]
-    return np.frombuffer(b"".join(parts), RECORD)
+    return _without_unknown_codes(np.frombuffer(b"".join(parts), RECORD))
+
+
+def _without_unknown_codes(records: NDArray[np.void]) -> NDArray[np.void]:
+    """Codes that this version does not know are some tool, and no telling verb."""
+    kinds, leads = records["activity"] >= len(ACTIVITIES), records["lead"] >= len(LEADS)
+    if kinds.any() or leads.any():
+        records = records.copy()
+        records["activity"][kinds] = _TOOL
+        records["lead"][leads] = 0
+    return records
 
 
 def _spread_calls(
