@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from whyflame.model import Kind, Operation, Span, Status
 from whyflame.settle.control import is_control
+from whyflame.settle.histories import match_histories
 from whyflame.settle.ledger import Ledger
 from whyflame.settle.matching import match_calls, match_tools
 from whyflame.settle.messages import is_message
@@ -60,6 +61,7 @@ def count(spans: Sequence[Span], forest: Forest | None = None) -> list[Operation
     merge_nested_calls(ledger)
     merge_nested_tools(ledger)
     merge_nested_agents(ledger)
+    match_histories(ledger)
     match_calls(ledger)
     match_tools(ledger)
     agents = _find_agents(ledger)

@@ -142,6 +142,78 @@ def claude_code_span(
     )  # fmt: skip
 
 
+_LIVE_CALLS = (
+    # id, parent, message, end, usage; the time of the one before is where it begins
+    (2, 1, "m1", 0, 6, (10, 1000, 200, 60)), (5, 1, "m2", 7, 9, (5, 1200, 0, 30)),
+    (8, 1, "m3", 30, 33, (7, 1300, 50, 25)), (11, 10, "s1", 34, 40, (3, 0, 400, 10)),
+    (13, 10, "s2", 41, 55, (2, 400, 0, 9)), (14, 1, "m4", 60, 65, (4, 1500, 0, 12)),
+    (22, 21, "m5", 600, 603, None), (23, 21, "m6", 603, 610, (20, 1600, 0, 80)),
+)  # fmt: skip
+_LIVE_TOOLS = (
+    (3, 1, "t1", "Read", 6, 7, True), (6, 1, "t2", "Bash", 9, 29, False),
+    (9, 1, "t3", "Agent", 33, 60, True), (12, 10, "u1", "Grep", 40, 41, True),
+)  # fmt: skip
+
+
+def _live(
+    name: str, identifier: int, parent: int, seconds: tuple[float, float], **more: Any
+) -> otlp.Row:
+    offset = START.timestamp() * 1000 - otlp.T0 / otlp.MS
+    begin, end = (offset + second * 1000 for second in seconds)
+    trace = 2 if identifier in (21, 22, 23) else 1
+    attributes = {"session.id": SESSION, "span.type": name, **more}
+    return otlp.Row(
+        "com.anthropic.claude_code.tracing", f"claude_code.{name}", attributes, trace=trace,
+        id=identifier, parent=parent, start=begin, end=end, service="claude-code",
+    )  # fmt: skip
+
+
+def _call(message: str, usage: tuple[int, ...] | None, *, ids: bool) -> dict[str, Any]:
+    names = ("input_tokens", "cache_read_tokens", "cache_creation_tokens", "output_tokens")
+    figures = dict(zip(names, usage, strict=True)) if usage else {}
+    known = {"request_id": f"req_{message}"} if ids and usage else {}
+    model = "claude-haiku-4-5" if message[0] == "s" else "claude-sonnet-4-5"
+    return {"model": model, "success": usage is not None, **figures, **known}
+
+
+def claude_live_spans(*, ids: bool) -> bytes:
+    """The session as the program sends it with traces on; `ids`: the API told request ids."""
+    rows = [_live("interaction", 1, 0, (0, 65)), _live("interaction", 21, 0, (600, 610))]
+    for identifier, parent, message, begin, end, usage in _LIVE_CALLS:
+        attributes = _call(message, usage, ids=ids)
+        rows.append(_live("llm_request", identifier, parent, (begin, end), **attributes))
+    for identifier, parent, call, name, begin, end, worked in _LIVE_TOOLS:
+        more = {"tool_use_id": call}
+        rows.append(_live("tool", identifier, parent, (begin, end), tool_name=name, **more))
+        # The sub-agent's work stands below the execution of the tool that started it.
+        inner = 10 if call == "t3" else identifier + 100 if identifier > 10 else identifier + 50
+        rows.append(
+            _live("tool.execution", inner, identifier, (begin, end), success=worked, **more)
+        )
+    return otlp.traces(*rows)
+
+
+def claude_live_events(*, ids: bool) -> list[bytes]:
+    """The same as log events, which is what the program sends when only logs are on."""
+    scope, offset = "com.anthropic.claude_code.events", START.timestamp() * 1000 - otlp.T0 / otlp.MS
+    found: list[tuple[float, dict[str, Any]]] = [
+        (0, {"event.name": "user_prompt"}), (600, {"event.name": "user_prompt"}),
+    ]  # fmt: skip
+    for _, _, message, begin, end, usage in _LIVE_CALLS:
+        name = "api_request" if usage else "api_error"
+        attributes = _call(message, usage, ids=ids)
+        found.append((end, {"event.name": name, "duration_ms": (end - begin) * 1000, **attributes}))
+    for _, _, call, tool_name, begin, end, worked in _LIVE_TOOLS:
+        found.append(
+            (end, {"event.name": "tool_result", "tool_name": tool_name, "tool_use_id": call,
+                   "success": str(worked).lower(), "duration_ms": (end - begin) * 1000})
+        )  # fmt: skip
+    return [
+        otlp.logs(scope, {"session.id": SESSION, **event}, time_ms=offset + at * 1000)
+        for at, event in sorted(found, key=lambda pair: pair[0])
+    ]
+
+
 # --- Codex ------------------------------------------------------------------------------------
 
 

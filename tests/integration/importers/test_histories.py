@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,8 @@ from tests.integration.importers.histories import (
     Claude,
     at,
     claude_code_span,
+    claude_live_events,
+    claude_live_spans,
     claude_project,
     claude_session,
     claude_subagent,
@@ -281,3 +284,47 @@ def test_a_call_seen_live_and_in_a_history_counts_once(
     bring(tmp_path / "live.binpb")
     (row,) = ask("", "kind=llm")
     assert row["llm_calls"] == 8
+
+
+def live_files(folder: Path, signal: str, *, ids: bool, only: slice = slice(None)) -> list[Path]:
+    """The session as it was sent, in files."""
+    if signal == "traces":
+        bodies = [claude_live_spans(ids=ids)]
+    else:
+        bodies = claude_live_events(ids=ids)[only]
+    paths = [folder / f"{number:02d}-{signal}.binpb" for number in range(len(bodies))]
+    folder.mkdir(exist_ok=True)
+    for path, body in zip(paths, bodies, strict=True):
+        path.write_bytes(body)
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("signal", "ids", "first"),
+    [("traces", True, "live"), ("traces", False, "history"), ("logs", False, "live")],
+)
+def test_a_session_received_live_and_imported_counts_once(
+    tmp_path: Path, bring: Any, ask: Any, signal: str, ids: bool, first: str
+) -> None:
+    """Calls, tools, failures, turns, lanes and time are those of the live session alone."""
+    live, project = live_files(tmp_path / "live", signal, ids=ids), claude_project(tmp_path / "p")
+    bring(*live)
+    by = "session,run,turn,lane,agent,kind,tool,status"
+    wanted = ask(by)
+    assert sums(ask()[0]) == (8, 1, 4, 1, 51 + 7000 + 650, 7000, 650, 226)
+    if first == "history":
+        shutil.rmtree(tmp_path / "store")
+        bring(project)
+        bring(*live)
+    else:
+        bring(project)
+    assert ask(by) == wanted
+
+
+def test_what_only_the_history_has_counts_from_there(tmp_path: Path, bring: Any, ask: Any) -> None:
+    """Telemetry was switched on in the middle of the session."""
+    project = claude_project(tmp_path / "p")
+    bring(project)
+    whole = sums(ask()[0])
+    bring(*live_files(tmp_path / "live", "logs", ids=True, only=slice(9, None)))
+    assert sums(ask()[0]) == whole
