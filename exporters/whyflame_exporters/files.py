@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyflame.config.fields import section, setting
-from whyflame.config.load import read_options
+from whyflame.config.reading import read_options
 from whyflame.errors import ConfigError
 from whyflame.export import PausedError, UnavailableError
 from whyflame_exporters.s3 import Bucket, S3Options

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from whyflame.config.fields import setting
-from whyflame.config.load import read_options
+from whyflame.config.reading import read_options
 from whyflame.errors import ConfigError
 from whyflame_exporters.answers import answer_error
 from whyflame_exporters.http import Endpoint, EndpointOptions

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whyflame.config.fields import setting
-from whyflame.config.load import read_options
+from whyflame.config.reading import read_options
 from whyflame.errors import ConfigError
 from whyflame.export.reshape import unpack
 from whyflame_exporters.answers import answer_error

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whyflame.config import default_memory_limit
+from whyflame.config.memory import default_memory_limit
 from whyflame.errors import StoreError
-from whyflame.store.duck import Store
+from whyflame.store.duck import DEFAULT_THREADS, Store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,12 +35,12 @@ def make_data_dir(directory: Path) -> None:
         ) from error
 
 
-def open_store(data_dir: Path, config: Config, *, to_read: bool = False) -> Store:
+def open_store(data_dir: Path, config: Config | None, *, to_read: bool = False) -> Store:
     """Open the store of a data directory, making it when new.
 
     Args:
         data_dir: Where it lives.
-        config: For its limits.
+        config: For its limits; None for those of an empty configuration.
         to_read: Nothing will be written (see `Store`).
 
     Raises:
@@ -48,7 +48,7 @@ def open_store(data_dir: Path, config: Config, *, to_read: bool = False) -> Stor
     """
     return Store(
         data_dir / DATABASE,
-        memory_limit=config.store.memory_limit or default_memory_limit(),
-        threads=config.store.threads,
+        memory_limit=(config.store.memory_limit if config else 0) or default_memory_limit(),
+        threads=config.store.threads if config else DEFAULT_THREADS,
         to_read=to_read,
     )

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser", "run"]
 
+# Beside those that every question needs; other formats than the usual one are read when written.
+_MODULES = ("whyflame.serve.questions", "whyflame.fold.pprof")
+
 FORMATS = ("pprof", "folded", "svg", "json", "speedscope")
 
 
@@ -48,7 +51,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask, encode, write."""
-    with questions(args) as asked:
+    with questions(args, *_MODULES) as asked:
         body = asked.profile(*_request(args))
     if args.output == "-":
         sys.stdout.buffer.write(body)

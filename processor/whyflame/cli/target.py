@@ -6,23 +6,23 @@ import gc
 import threading
 import time
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from whyflame.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from whyflame.config import Config
     from whyflame.serve.questions import Filter, Questions
     from whyflame.serve.remote import RemoteQuestions
     from whyflame.store.duck import Store
 
-_T = TypeVar("_T")
-
 DEFAULT_URL = "http://127.0.0.1:4319"
+_ASKING = "whyflame.serve.store_questions"
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:
@@ -78,8 +78,13 @@ def data_dir(args: argparse.Namespace) -> Path:
 
 
 @contextmanager
-def questions(args: argparse.Namespace) -> Iterator[Questions]:
-    """Whoever answers: the store of --data-dir, or the server of --url."""
+def questions(args: argparse.Namespace, *modules: str) -> Iterator[Questions]:
+    """Whoever answers: the store of --data-dir, or the server of --url.
+
+    Args:
+        args: The command line.
+        modules: What this question will need, to be read while the store opens.
+    """
     if args.data_dir and args.url:
         raise UsageError("give --data-dir or --url, not both")
     if not args.data_dir:
@@ -88,7 +93,7 @@ def questions(args: argparse.Namespace) -> Iterator[Questions]:
     # Looking for garbage among the rows of an answer takes a tenth of the command and finds none.
     gc.disable()
     try:
-        store, asking = _opened(args)
+        store, asking = _opened(args, modules)
         try:
             yield asking
         finally:
@@ -97,41 +102,28 @@ def questions(args: argparse.Namespace) -> Iterator[Questions]:
         gc.enable()
 
 
-def _opened(args: argparse.Namespace) -> tuple[Store, Questions]:
+def _opened(args: argparse.Namespace, modules: tuple[str, ...]) -> tuple[Store, Questions]:
     """The store of --data-dir, and who answers from it."""
     from whyflame.app.opening import open_store
 
-    config, directory = load_config(args), data_dir(args)
-    opening = _Task(lambda: open_store(directory, config, to_read=True))
-    # DuckDB opens without Python's lock: meanwhile the modules are read that will ask it.
+    config, directory = load_config(args) if args.config else None, data_dir(args)
+    # DuckDB opens without Python's lock: meanwhile a thread reads the modules that will ask it.
+    # Not the other way round: glibc gives threads their memory page by page, and DuckDB takes much.
+    reading = threading.Thread(target=_read_modules, args=(_ASKING, *modules))
+    reading.start()
+    try:
+        store = open_store(directory, config, to_read=True)
+    finally:
+        reading.join()
+    from whyflame.config.asking import AskingConfig
     from whyflame.serve.store_questions import StoreQuestions
 
-    store = opening.result()
-    return store, StoreQuestions(store, config, time.time_ns)
+    return store, StoreQuestions(store, config or AskingConfig(), time.time_ns)
 
 
-class _Task(Generic[_T]):
-    """Something done in a thread of its own; `concurrent.futures` takes 10 ms to import."""
-
-    def __init__(self, work: Callable[[], _T]) -> None:
-        self._work = work
-        self._done: list[_T] = []
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._done.append(self._work())
-        except BaseException as error:  # noqa: BLE001 - whoever waits is told
-            self._error = error
-
-    def result(self) -> _T:
-        """What it gave, once it has."""
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        return self._done[0]
+def _read_modules(*names: str) -> None:
+    for name in names:
+        import_module(name)
 
 
 def chosen_filter(args: argparse.Namespace) -> Filter:

@@ -1,4 +1,4 @@
-"""The only place that looks at the process environment, secret files and the cgroup."""
+"""The only place that looks at the process environment and secret files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyflame.config.fields import MIB
 from whyflame.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,15 +17,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Referenced",
     "default_data_dir",
-    "default_memory_limit",
     "read_environment",
     "read_secret",
     "resolve_references",
 ]
 
 _REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-_DUCKDB_SHARE = 0.4
-_DUCKDB_DEFAULT, _DUCKDB_LEAST = 512 * MIB, 64 * MIB
 
 
 class Referenced(str):
@@ -92,43 +88,3 @@ def default_data_dir(environment: Mapping[str, str], home: Path) -> Path:
     """`$XDG_STATE_HOME/whyflame`, else `~/.local/state/whyflame`."""
     base = environment.get("XDG_STATE_HOME")
     return (Path(base) if base else home / ".local" / "state") / "whyflame"
-
-
-def default_memory_limit(
-    cgroup_root: Path = Path("/sys/fs/cgroup"), own_group: Path = Path("/proc/self/cgroup")
-) -> int:
-    """DuckDB's memory when none is configured: 512 MiB, less in a small container.
-
-    The rest of the container's limit is for the receiver processes, batches in flight and Python.
-    """
-    limits = [_read_limit(folder) for folder in _cgroup_folders(cgroup_root, own_group)]
-    smallest = min((limit for limit in limits if limit is not None), default=None)
-    if smallest is None:
-        return _DUCKDB_DEFAULT
-    return max(_DUCKDB_LEAST, min(_DUCKDB_DEFAULT, int(smallest * _DUCKDB_SHARE)))
-
-
-def _cgroup_folders(root: Path, own_group: Path) -> list[Path]:
-    """The folders whose limits bind this process; v2 nests, and v1 keeps memory apart."""
-    folders = [root, root / "memory"]
-    try:
-        lines = own_group.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return folders
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if controllers in {"", "memory"}:
-            group = (root / controllers if controllers else root) / path.lstrip("/")
-            folders.extend([group, *group.parents])
-    return folders
-
-
-def _read_limit(folder: Path) -> int | None:
-    for name in ("memory.max", "memory.limit_in_bytes"):
-        try:
-            text = (folder / name).read_text(encoding="utf-8").strip()
-        except OSError:
-            continue
-        if text.isdecimal():
-            return int(text)
-    return None

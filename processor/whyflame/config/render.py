@@ -7,8 +7,9 @@ import json
 import typing
 from typing import TYPE_CHECKING, Any
 
+from whyflame.config.asking import ViewConfig
 from whyflame.config.fields import Rule, rule_of
-from whyflame.config.sections import Config, ExporterConfig, ViewConfig
+from whyflame.config.sections import Config, ExporterConfig
 from whyflame.config.units import format_bytes, format_duration
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from whyflame.config.asking import ViewConfig  # noqa: TC001 - `reading` looks at the types
 from whyflame.config.fields import GIB, MIB, section, setting
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
     "SettleConfig",
     "StoreConfig",
     "TlsConfig",
-    "ViewConfig",
 ]
 
 
@@ -217,18 +217,6 @@ class PricesConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class ViewConfig:
-    """A named question."""
-
-    stack: list[str] = setting(["agent", "path", "leaf"], "fields, outermost first")
-    measure: str = setting("tokens", "what width means")
-    where: list[str] = setting([], "filters, field=value, field!=value or field=~regex")
-    waits: bool = setting(
-        default=False, doc="show waiting for the user between turns as a frame too"
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class ExporterConfig:
     """One configured exporter; `options` are the exporter's own, checked by it."""
 
@@ -255,3 +243,8 @@ class Config:
     fields: dict[str, str] = setting({}, "promoted fields, name: resource.KEY or span.KEY")
     views: dict[str, ViewConfig] = setting({}, "views to add or override")
     exporters: dict[str, ExporterConfig] = setting({}, "exporters by name")
+
+    @property
+    def trace_links(self) -> dict[str, str]:
+        """Links from operations to other tools, as `AskingConfig` has them."""
+        return self.http.trace_links

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from whyflame.config.fields import KIB, MIB, setting
-from whyflame.config.load import read_options
+from whyflame.config.reading import read_options
 from whyflame.errors import ConfigError, UsageError
 from whyflame.fold.measures import MEASURE_BY_NAME
 from whyflame.fold.names import Role, check_field, role_of, unknown_name

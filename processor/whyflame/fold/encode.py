@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from whyflame.errors import UsageError
-from whyflame.fold import folded, json, pprof, speedscope
 from whyflame.fold.names import unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from whyflame.fold.profile import Profile
 
 __all__ = ["ENCODINGS", "Encoding", "encode_by_name", "format_of"]
@@ -23,38 +21,32 @@ class Encoding:
     """A file format.
 
     Attributes:
-        encode: Profile to the bytes of a file.
+        module: Where its `encode` is; read when asked, since drawing needs numpy, others json.
         media_type: For HTTP.
         endings: Of file names, most specific first.
     """
 
-    encode: Callable[[Profile], bytes]
+    module: str
     media_type: str
     endings: tuple[str, ...]
 
-
-def _encode_svg(profile: Profile) -> bytes:
-    # Drawing needs numpy, which the other formats do without.
-    from whyflame.fold import svg
-
-    return svg.encode(profile)
-
-
-def _encode_tree(profile: Profile) -> bytes:
-    from whyflame.fold import compact
-
-    return compact.encode(profile)
+    def encode(self, profile: Profile) -> bytes:
+        """The bytes of a file."""
+        encoded: bytes = import_module(self.module).encode(profile)
+        return encoded
 
 
 ENCODINGS: dict[str, Encoding] = {
-    "pprof": Encoding(pprof.encode, "application/octet-stream", (".pb.gz", ".pb", ".pprof")),
-    "folded": Encoding(
-        folded.encode, "text/plain; charset=utf-8", (".folded", ".collapsed", ".txt")
+    "pprof": Encoding(
+        "whyflame.fold.pprof", "application/octet-stream", (".pb.gz", ".pb", ".pprof")
     ),
-    "speedscope": Encoding(speedscope.encode, "application/json", (".speedscope.json",)),
-    "tree": Encoding(_encode_tree, "application/json", (".tree.json",)),
-    "json": Encoding(json.encode, "application/json", (".json",)),
-    "svg": Encoding(_encode_svg, "image/svg+xml", (".svg",)),
+    "folded": Encoding(
+        "whyflame.fold.folded", "text/plain; charset=utf-8", (".folded", ".collapsed", ".txt")
+    ),
+    "speedscope": Encoding("whyflame.fold.speedscope", "application/json", (".speedscope.json",)),
+    "tree": Encoding("whyflame.fold.compact", "application/json", (".tree.json",)),
+    "json": Encoding("whyflame.fold.json", "application/json", (".json",)),
+    "svg": Encoding("whyflame.fold.svg", "image/svg+xml", (".svg",)),
 }
 """Every format that `--format` accepts."""
 

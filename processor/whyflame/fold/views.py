@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from whyflame.config import Config, ViewConfig
+from whyflame.config.asking import ViewConfig
 from whyflame.fold.names import unknown_name
 from whyflame.fold.projection import Projection, make_projection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from whyflame.config import AskingConfig, Config
 
 __all__ = ["BUILT_IN_VIEWS", "FILE_LABELS", "view_projection", "views_of"]
 
@@ -37,14 +39,14 @@ FILE_LABELS = ("agent", "model", "outcome")
 """Labels worth having in a pprof file, for `-tagroot` and `-tagfocus`; few values each."""
 
 
-def views_of(config: Config) -> dict[str, ViewConfig]:
+def views_of(config: Config | AskingConfig) -> dict[str, ViewConfig]:
     """All views by name: the built-in ones under those of the configuration."""
     return {**BUILT_IN_VIEWS, **config.views}
 
 
 def view_projection(
     name: str,
-    config: Config,
+    config: Config | AskingConfig,
     *,
     measure: str | None = None,
     stack: Sequence[str] | None = None,

@@ -11,12 +11,12 @@ from whyflame.fold.palette import FAMILIES
 from whyflame.fold.views import views_of
 
 if TYPE_CHECKING:
-    from whyflame.config import Config
+    from whyflame.config import AskingConfig, Config
 
 __all__ = ["page_options"]
 
 
-def page_options(config: Config) -> dict[str, Any]:
+def page_options(config: Config | AskingConfig) -> dict[str, Any]:
     """Everything a form needs to know, with what it means."""
     promoted = [{"name": name, "doc": source} for name, source in sorted(config.fields.items())]
     return {
@@ -40,5 +40,5 @@ def page_options(config: Config) -> dict[str, Any]:
         ],
         "formats": list(ENCODINGS),
         "families": [{"key": family.key, "label": family.label} for family in FAMILIES],
-        "trace_links": config.http.trace_links,
+        "trace_links": config.trace_links,
     }

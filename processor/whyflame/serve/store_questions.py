@@ -1,4 +1,7 @@
-"""Every question the CLI, the API and the page ask, answered from the store."""
+"""Every question the CLI, the API and the page ask, answered from the store.
+
+A cold command asks one: what the others alone need is imported where they are answered.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,10 @@ from whyflame.errors import NothingMatched
 from whyflame.fold.encode import encode_by_name
 from whyflame.fold.names import check_field, unknown_name
 from whyflame.fold.projection import compile_filter, make_projection
-from whyflame.fold.timerange import parse_time
 from whyflame.fold.views import view_projection
 from whyflame.serve.behind import what_is_behind
-from whyflame.serve.differences import DIFF_ENCODINGS, UNITS, encode_diff
-from whyflame.serve.options import page_options
 from whyflame.store.ask import fold_projection
 from whyflame.store.completion import complete_values
-from whyflame.store.coverage import count_lost, coverage
 from whyflame.store.extent import newest_generation, operations_extent
 from whyflame.store.owner import owned_by
 from whyflame.store.passing import passing
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    from whyflame.config import Config
+    from whyflame.config import AskingConfig, Config
     from whyflame.fold.profile import Profile
     from whyflame.fold.projection import Projection
     from whyflame.serve.questions import DiffRequest, Filter, FrameRequest, ProfileRequest
@@ -52,7 +51,7 @@ class StoreQuestions:
     def __init__(
         self,
         store: Readable,
-        config: Config,
+        config: Config | AskingConfig,
         clock_ns: Callable[[], int],
         status: Callable[[], dict[str, Any]] = dict,
     ) -> None:
@@ -71,6 +70,8 @@ class StoreQuestions:
         Raises:
             NothingMatched: Filters were given and no operation passes them.
         """
+        from whyflame.store.coverage import count_lost, coverage
+
         condition = compile_filter(self._projection(chosen))
         sums = self.sums(by, chosen)
         question = ("coverage", condition.sql, repr(condition.params), chosen.tenant)
@@ -143,6 +144,7 @@ class StoreQuestions:
             UsageError: Unknown format, or nothing can be paired.
         """
         from whyflame.fold.compare import compare
+        from whyflame.serve.differences import DIFF_ENCODINGS, UNITS, encode_diff
 
         if encoding not in DIFF_ENCODINGS:
             raise unknown_name("format", encoding, DIFF_ENCODINGS)
@@ -174,6 +176,8 @@ class StoreQuestions:
 
     def options(self) -> dict[str, Any]:
         """See `PageQuestions`."""
+        from whyflame.serve.options import page_options
+
         return page_options(self._config)
 
     def values(self, field: str, contains: str, chosen: Filter, limit: int) -> dict[str, Any]:
@@ -217,8 +221,8 @@ class StoreQuestions:
         now = self._clock_ns()
         return replace(
             projection,
-            since_ns=None if chosen.since is None else parse_time(chosen.since, now),
-            until_ns=None if chosen.until is None else parse_time(chosen.until, now),
+            since_ns=_nanoseconds(chosen.since, now),
+            until_ns=_nanoseconds(chosen.until, now),
             tenant=chosen.tenant,
             owner=owned_by(self._store, chosen.tenant),
         )
@@ -229,7 +233,6 @@ class StoreQuestions:
         Raises:
             NothingMatched: No such session.
         """
-        # Here, not at the top: a profile in a file has no colours, and a cold command is short.
         from whyflame.fold.palette import colour_of
 
         shown = show_session(self._store, session, tenant)
@@ -253,3 +256,12 @@ class StoreQuestions:
             "store_bytes": self._store.database_bytes(),
             **self._status(),
         }
+
+
+def _nanoseconds(time: str | None, now_ns: int) -> int | None:
+    """A point in time as users write it."""
+    if time is None:
+        return None
+    from whyflame.fold.timerange import parse_time
+
+    return parse_time(time, now_ns)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEFAULT_MEMORY_LIMIT = 512 << 20
+DEFAULT_THREADS = 2
 # Rows stay in memory, uncompressed, until they are checkpointed: up to 292 MiB of them at a threshold
 # of 256 MiB, 78 at 64, for the same CPU a span (15.8 and 16.0 us, appended and checkpointed).
 CHECKPOINT_THRESHOLD = "64MiB"
@@ -46,7 +47,12 @@ class Store:
     """
 
     def __init__(
-        self, path: Path, *, memory_limit: int = 0, threads: int = 2, to_read: bool = False
+        self,
+        path: Path,
+        *,
+        memory_limit: int = 0,
+        threads: int = DEFAULT_THREADS,
+        to_read: bool = False,
     ) -> None:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
