@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.unit.segment.made import features
 
 from whyflame.config import SegmentConfig
 from whyflame.content.features import RECORD_BYTES, VERSION
