@@ -54,6 +54,8 @@ class GrpcEndpoint:
     ) -> None:
         if options.tls.skip_verify:
             raise ConfigError(f"exporters.{name}: tls.skip_verify cannot be had with gRPC")
+        if urlsplit(options.url).path.strip("/"):
+            raise ConfigError(f"exporters.{name}: url: a path cannot be had with gRPC")
         self._name = name
         self._options = options
         self._compression = compression
@@ -68,7 +70,9 @@ class GrpcEndpoint:
         self._metadata({})
         parts = urlsplit(self._options.url)
         if parts.scheme == "http":
-            self._channel = grpc.insecure_channel(parts.netloc, _CHANNEL, self._compression)
+            # Without a port gRPC would take 443.
+            address = parts.netloc if parts.port else f"{parts.netloc}:80"
+            self._channel = grpc.insecure_channel(address, _CHANNEL, self._compression)
         else:
             self._channel = grpc.secure_channel(
                 parts.netloc, self._credentials(), _CHANNEL, self._compression

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import time
 from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from tests.doubles.s3 import KEY_ID, REGION, SECRET, S3Double
 
 from whyflame.export import Payload
@@ -57,6 +60,24 @@ def make_payload(number: int, tenant: str = "") -> Payload:
     profile = build_profile(rows, like=empty)
     message = encode_message(profile, PprofOptions(name="agent", mapping="shop"))
     return Payload(number, "out", tenant, LABELS, time_ns, compress(message), len(message), 2)
+
+
+def make_certificate(folder: Path) -> tuple[Path, Path]:
+    """A self-signed certificate for 127.0.0.1, made by the openssl command."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("the openssl command, which makes the test certificate, is not here")
+    certificate, key = folder / "cert.pem", folder / "key.pem"
+    subprocess.run(
+        [
+            openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+            "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
+            "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate),
+        ],
+        check=True,
+        capture_output=True,
+    )  # fmt: skip
+    return certificate, key
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from tests.integration.export.world import SECOND, Clock
 from tests.unit.segment.made import features
 
-from whyflame.app.build import build_settle
 from whyflame.app.segments import StoredSegments
 from whyflame.config import Config, SegmentConfig, SettleConfig
 from whyflame.export import BoundExporter, ExportJob, ExportSettings
@@ -18,8 +17,10 @@ from whyflame.export.reshape import unpack
 from whyflame.model import Kind, Span
 from whyflame.segment import load_segmenter
 from whyflame.settle.job import SettleJob
+from whyflame.settle.rules import build_settle
 from whyflame.store.duck import Store
 from whyflame.store.outbox import Outbox
+from whyflame.store.past import StorePast
 from whyflame.store.settled import SettledWriter
 from whyflame.store.spans import SpanWriter
 from whyflame.store.unsettled import Unsettled
@@ -56,7 +57,7 @@ class Growing:
         self.store = Store(self.path, threads=1)
         self.spans = SpanWriter(self.store)
         self.unsettled = Unsettled(self.store, gap_ns=4 * 3600 * SECOND)
-        self.segment = StoredSegments(self.store, load_segmenter(SegmentConfig()))
+        self.segment = StoredSegments(StorePast(self.store), load_segmenter(SegmentConfig()))
         self.settle = SettleJob(
             self.unsettled, SettledWriter(self.store), build_settle(Config()), self.segment,
             SettleConfig(), self.clock,

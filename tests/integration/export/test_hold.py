@@ -10,6 +10,7 @@ from tests.integration.export.growing import TOKENS, Growing
 from whyflame.app.segments import StoredSegments
 from whyflame.config import SegmentConfig
 from whyflame.segment.registry import choose_segmenter
+from whyflame.store.past import StorePast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +93,7 @@ def test_other_options_keep_nothing(run: Growing) -> None:
     config = SegmentConfig(granularity=2.0)
     chosen = choose_segmenter(config)
     run.settle = run.settle.with_segment(
-        StoredSegments(run.store, chosen.segmenter, setup=chosen.setup)
+        StoredSegments(StorePast(run.store), chosen.segmenter, setup=chosen.setup)
     )
     run.arrive([run.root()])
     run.tick(40)

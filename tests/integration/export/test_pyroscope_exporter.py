@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import shutil
 import ssl
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.doubles.pyroscope import LOST_ANSWER, RESET, Double, Fault, Flavour, Limits
-from tests.integration.export.backends import make_payload
+from tests.integration.export.backends import make_certificate, make_payload
 from tests.integration.export.world import World, make_job
 
 from whyflame.export import (
@@ -210,24 +208,6 @@ def test_every_flavour_gets_the_totals(flavour: Flavour, tmp_path: Path, start: 
         assert double.sums() == world.totals()
         job.close()
     world.store.close()
-
-
-def make_certificate(folder: Path) -> tuple[Path, Path]:
-    """A self-signed certificate for 127.0.0.1, made by the openssl command."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("the openssl command, which makes the test certificate, is not here")
-    certificate, key = folder / "cert.pem", folder / "key.pem"
-    subprocess.run(
-        [
-            openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-            "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
-            "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate),
-        ],
-        check=True,
-        capture_output=True,
-    )  # fmt: skip
-    return certificate, key
 
 
 def test_tls_with_a_private_authority(tmp_path: Path, start: Start) -> None:
