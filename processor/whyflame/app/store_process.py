@@ -22,7 +22,7 @@ from whyflame.app.memory import give_back
 from whyflame.app.offline import segment_in
 from whyflame.config import AuthConfig, cannot_listen, parse_address
 from whyflame.errors import StoreBroken, TransientError, WhyflameError
-from whyflame.journal import JournalWriter, Signal
+from whyflame.journal import JournalWriter, PendingLimit, Signal
 from whyflame.serve.api import Actions, build_api
 from whyflame.serve.outbox import outbox_routes
 from whyflame.serve.pyroscope import pyroscope_routes
@@ -216,8 +216,9 @@ def _questions(config: Config, pipeline: Pipeline, state: _State) -> StoreQuesti
 
 def _actions(config: Config, pipeline: Pipeline, writer: JournalWriter, state: _State) -> Actions:
     data_dir = pipeline.store.path.parent
+    pending = PendingLimit(data_dir / JOURNAL, config.otlp.max_pending_bytes)
     return Actions(
-        is_ready=lambda: state.receivers_ready and not state.stopping.is_set(),
+        is_ready=lambda: _takes_data(state, pending),
         ingest=lambda name, body, tenant: writer.append(
             body, signal=Signal[name.upper()], received_ns=now_ns(), tenant=tenant
         ),
@@ -227,6 +228,11 @@ def _actions(config: Config, pipeline: Pipeline, writer: JournalWriter, state: _
         ),
         forgotten=lambda identifier, tenant: result_of(data_dir, identifier, tenant),
     )
+
+
+def _takes_data(state: _State, pending: PendingLimit) -> bool:
+    """Not while starting, stopping, or while so much waits that receivers refuse."""
+    return state.receivers_ready and not state.stopping.is_set() and not pending.is_full
 
 
 def _thread(

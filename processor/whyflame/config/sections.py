@@ -74,6 +74,9 @@ class OtlpConfig:
         "address others are refused (but for the names that containers have for their machine), "
         "elsewhere any name is taken while this list is empty",
     )
+    http_prefix: str = setting(
+        "", "path before /v1/traces and /v1/logs, where a proxy in front passes it on"
+    )
     max_request_bytes: int = setting(
         64 * MIB, "largest request, before and after inflating", "bytes"
     )

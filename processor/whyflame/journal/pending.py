@@ -49,13 +49,23 @@ class PendingLimit:
                 large.
         """
         with self._lock:
-            now = self._clock()
-            if now - self._looked >= _REFRESH_SECONDS:
-                self._bytes = pending_bytes(self._directory)
-                self._looked = now
+            self._look()
             if self._bytes and self._bytes + size > self._max_bytes:
                 raise Backpressure(
                     f"{self._bytes} bytes wait to be indexed (otlp.max_pending_bytes)",
                     _RETRY_SECONDS,
                 )
             self._bytes += size
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next request would be refused, however small."""
+        with self._lock:
+            self._look()
+            return self._bytes > self._max_bytes
+
+    def _look(self) -> None:
+        now = self._clock()
+        if now - self._looked >= _REFRESH_SECONDS:
+            self._bytes = pending_bytes(self._directory)
+            self._looked = now

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import threading
 from dataclasses import dataclass
@@ -130,7 +131,12 @@ class _Endpoint:
 
 
 def build_app(config: OtlpConfig, intake: Intake, callers: Callers) -> Starlette:
-    """The ASGI application of the OTLP/HTTP port."""
+    """The ASGI application of the OTLP/HTTP port.
+
+    Raises:
+        ConfigError: The prefix is no path.
+    """
+    prefix = _prefix(config.http_prefix)
     names = known_names(config.http, config.allowed_hosts)
     if names is not None:
         names |= frozenset(CONTAINER_HOSTS)
@@ -141,9 +147,19 @@ def build_app(config: OtlpConfig, intake: Intake, callers: Callers) -> Starlette
         async def post(request: Request) -> Response:
             return await endpoint(request)
 
-        return Route(f"/v1/{signal.label}", post, methods=["POST"])
+        return Route(f"{prefix}/v1/{signal.label}", post, methods=["POST"])
 
     return Starlette(routes=[route(signal) for signal in Signal])
+
+
+def _prefix(configured: str) -> str:
+    """`/otlp` of "otlp", "/otlp" or "/otlp/"; empty when there is none."""
+    path = configured.strip("/")
+    if not re.fullmatch(r"[A-Za-z0-9/._~-]*", path):
+        raise ConfigError(
+            f"otlp.http_prefix {configured!r}: use letters, digits and / . _ ~ - only, as in /otlp"
+        )
+    return f"/{path}" if path else ""
 
 
 class HttpServer:

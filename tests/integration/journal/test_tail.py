@@ -133,7 +133,9 @@ def test_receivers_refuse_while_too_much_waits(tmp_path: Path, writer: JournalWr
     """The limit holds on bytes not indexed, is lifted by indexing, and one request always fits."""
     now = [0.0]
     limit = PendingLimit(tmp_path, 1000, clock=lambda: now[0])
+    assert not limit.is_full
     limit.admit(5000)
+    assert limit.is_full
     with pytest.raises(Backpressure):
         limit.admit(1)
     append(writer, b"x" * 900)
