@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from workload import Workload
 
-from whyflame.app.build import build_pipeline, build_settle
+from whyflame.app.build import build_pipeline
 from whyflame.app.segments import StoredSegments
 from whyflame.config import Config
 from whyflame.index.indexer import Read
 from whyflame.journal import Signal
 from whyflame.segment.registry import load_segmenter
+from whyflame.settle.rules import build_settle
+from whyflame.store.past import StorePast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +55,7 @@ def measure(workload: Workload, rounds: int) -> dict[str, float]:
     clock, config = Clock(), Config()
     with tempfile.TemporaryDirectory() as directory:
         pipeline = build_pipeline(Path(directory), config)
-        segment = StoredSegments(pipeline.store, load_segmenter(config.segment))
+        segment = StoredSegments(StorePast(pipeline.store), load_segmenter(config.segment))
         for number in range(rounds):
             first = number * len(workload.templates)
             payloads = [workload.request(first + at, RECEIVED_NS) for at in range(REQUESTS)]

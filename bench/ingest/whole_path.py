@@ -63,7 +63,8 @@ def _settle(server: Server, spans: int) -> dict[str, float]:
     """CPU of settling and segmenting all that is stored."""
     before = server.cpu_seconds()["store"]
     server.settle_now()
-    taken = server.cpu_seconds()["store"] - before
+    after = server.cpu_seconds()
+    taken = after["store"] + after.get("settle", 0.0) - before
     return {"settle_and_segment_cpu_us_span": round(taken / spans * 1e6, 1)}
 
 
@@ -97,7 +98,7 @@ def sustain(
         done.set()
         watcher.join()
         settled = server.metric("settled_operations_total")
-    cpu = {role: round((after[role] - before[role]) / spans * 1e6, 1) for role in after}
+    cpu = {role: round((after[role] - before.get(role, 0)) / spans * 1e6, 1) for role in after}
     return (
         {"stored_spans_s": round(spans / (stored_at - outcome.began)), "settled_spans": settled}
         | {"cpu_us_span_with_settling": cpu}
@@ -116,8 +117,8 @@ def _over_time(samples: list[dict[str, float]]) -> dict[str, Any]:
         "pending_mb_max": round(max(sample["pending_mb"] for sample in samples), 1),
         "unsettled_max": max(sample["unsettled"] for sample in samples),
         "rss_mib_course": {
-            key.removesuffix("_mib"): [round(sample[key]) for sample in course]
-            for key in course[0]
+            key.removesuffix("_mib"): [round(sample.get(key, 0)) for sample in course]
+            for key in samples[-1]
             if key.endswith("_mib")
         },
     }

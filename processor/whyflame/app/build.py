@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from whyflame.app.opening import make_data_dir, open_store
 from whyflame.app.own_calls import OwnCalls
 from whyflame.app.segments import StoredSegments
+from whyflame.app.worker import SettleWorker, build_worker
 from whyflame.dialects import Reader, dialect_settings
 from whyflame.export import ExportJob, Forwarding, build_exporters, build_forwarders
 from whyflame.index.dead_letters import DeadLetters
@@ -16,22 +17,20 @@ from whyflame.index.indexer import Indexer, SpanReader
 from whyflame.journal import JournalTail, Position
 from whyflame.segment.registry import choose_segmenter
 from whyflame.settle.job import SettleJob
-from whyflame.settle.settings import settle_settings
-from whyflame.settle.settle import settle
+from whyflame.settle.rules import build_settle
+from whyflame.store.past import StorePast
 from whyflame.store.retention import Retention
 from whyflame.store.settled import SettledWriter
 from whyflame.store.spans import SpanWriter
 from whyflame.store.unsettled import Unsettled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from whyflame.config import Config
     from whyflame.export import BoundForwarder
     from whyflame.journal import Signal
-    from whyflame.model import Operation, Span
-    from whyflame.settle.job import Settle
     from whyflame.store.duck import Store
 
 __all__ = ["FORWARD", "JOURNAL", "Pipeline", "build_pipeline", "now_ns"]
@@ -54,6 +53,7 @@ class Pipeline:
     Attributes:
         reader: Requests to spans. writer: Spans to the store. indexer: Journal to `writer`.
         unsettled, settled: Queue and writer of the settle job. settle_job: Settle and segment.
+        worker: Takes large passes of the settle job; None where all run in this process.
         own_calls: The segmenter's own model calls to the journal.
         retention: Removes what is past its age or size.
         export_job: Profiles to the configured exporters; None when none is configured.
@@ -67,6 +67,7 @@ class Pipeline:
     unsettled: Unsettled
     settled: SettledWriter
     settle_job: SettleJob
+    worker: SettleWorker | None
     own_calls: OwnCalls
     retention: Retention
     export_job: ExportJob | None
@@ -76,17 +77,22 @@ class Pipeline:
         """Close what holds files; the threads that used the stages have ended."""
         if self.forwarding is not None:
             self.forwarding.close()
+        if self.worker is not None:
+            self.worker.close()
         self.own_calls.close()
         self.store.close()
 
 
-def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> Pipeline:
+def build_pipeline(
+    data_dir: Path, config: Config, *, exports: bool = True, worker: bool = False
+) -> Pipeline:
     """Open the store and wire every stage to the next.
 
     Args:
         data_dir: Holds store, journal and dead letters.
         config: The whole configuration.
         exports: False for commands that only fill or change the store.
+        worker: Large settle passes may run in another process.
 
     Raises:
         ConfigError: A stage cannot be built as configured.
@@ -108,8 +114,10 @@ def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> P
     unsettled = Unsettled(store, gap_ns=int(config.session.gap * SECOND_NS))
     settled = SettledWriter(store)
     own_calls = OwnCalls(data_dir / JOURNAL, now_ns)
-    segment = StoredSegments(store, chosen.segmenter, own_calls.put, setup=chosen.setup)
-    job = SettleJob(unsettled, settled, settle_spans, segment, config.settle, now_ns)
+    past = StorePast(store)
+    segment = StoredSegments(past, chosen.segmenter, own_calls.put, setup=chosen.setup)
+    settle_worker = build_worker(config, chosen.segmenter, past) if worker else None
+    job = SettleJob(unsettled, settled, settle_spans, segment, config.settle, now_ns, settle_worker)
     export_job = build_exporters_job(store, config) if exports else None
     forwarding = build_forwarding(data_dir, config)
     hand_on = None if forwarding is None else forwarding.put
@@ -120,8 +128,8 @@ def build_pipeline(data_dir: Path, config: Config, *, exports: bool = True) -> P
         max_bytes=config.store.max_bytes,
     )
     return Pipeline(
-        store, reader, writer, indexer, unsettled, settled, job, own_calls, retention, export_job,
-        forwarding,
+        store, reader, writer, indexer, unsettled, settled, job, settle_worker, own_calls,
+        retention, export_job, forwarding,
     )  # fmt: skip
 
 
@@ -154,17 +162,3 @@ def build_forwarding(data_dir: Path, config: Config) -> Forwarding | None:
         return DeadLetters(letters, max_bytes=item.settings.max_dead_bytes).keep
 
     return Forwarding(folder, bound, keep_for, now_ns)
-
-
-def build_settle(config: Config) -> Settle:
-    """The tree rules with their settings bound.
-
-    Raises:
-        ConfigError: The price file is wrong.
-    """
-    settings = settle_settings(config)
-
-    def settle_spans(spans: Sequence[Span], earlier: Mapping[str, int]) -> list[Operation]:
-        return settle(spans, settings, earlier)
-
-    return settle_spans

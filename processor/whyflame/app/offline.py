@@ -12,6 +12,7 @@ from whyflame.journal import JournalReader, Signal
 from whyflame.journal.segments import list_streams
 from whyflame.segment.registry import choose_segmenter
 from whyflame.segment.rules import Coverage
+from whyflame.store.past import StorePast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -156,14 +157,16 @@ def segment_in(
         chosen = choose_segmenter(config.segment, segmenter)
         spent = pipeline.own_calls.put
         job = job.with_segment(
-            StoredSegments(pipeline.store, chosen.segmenter, spent, coverage, setup=chosen.setup)
+            StoredSegments(
+                StorePast(pipeline.store), chosen.segmenter, spent, coverage, setup=chosen.setup
+            )
         )
     traces = operations = 0
     keys = pipeline.unsettled.traces_of(session, tenant)
     if not keys:
         raise NothingMatched(f"no session {session!r}; `whyflame sessions` lists them")
     for group in pipeline.unsettled.groups(keys):
-        operations += len(job.settle_group(group, now_ns()))
+        operations += job.settle_group(group, now_ns())
         traces += len(group.trace_keys)
     done_now: dict[str, Any] = {"traces": traces, "operations": operations}
     return done_now | ({"rules": coverage.report()} if coverage.is_used else {})

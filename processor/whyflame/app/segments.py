@@ -16,8 +16,7 @@ from whyflame.segment.llm.budget import PaidSegmenter
 from whyflame.segment.rules import Coverage, RulesSegmenter
 from whyflame.segment.run import LaneMarks, apply, segment_lanes
 from whyflame.segment.segmenter import Mark
-from whyflame.store.exported import exported_paths
-from whyflame.store.marks import MarkRow, newest_marks
+from whyflame.store.marks import MarkRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from whyflame.segment.lane import Lane
     from whyflame.segment.llm.budget import LlmCall
     from whyflame.segment.segmenter import Segmenter
-    from whyflame.store.duck import Store
+    from whyflame.store.past import Past
 
 __all__ = ["StoredSegments"]
 
@@ -41,7 +40,7 @@ class StoredSegments:
     Lanes that grew keep the paths under which their first steps were exported.
 
     Args:
-        store: Where marks are kept. segmenter: The configured one.
+        past: What was found before. segmenter: The configured one.
         spent: Gets the model calls that a segmenter made for a tenant.
         coverage: Gets what rules matched and missed, where the segmenter is `rules`.
         setup: How the segmenter is set up; after a change nothing is kept.
@@ -49,15 +48,14 @@ class StoredSegments:
 
     def __init__(
         self,
-        store: Store,
+        past: Past,
         segmenter: Segmenter,
         spent: Spent = lambda _tenant, _calls: None,
         coverage: Coverage | None = None,
         *,
         setup: str = "",
     ) -> None:
-        self._store = store
-        self._cursor = store.cursor()
+        self._past = past
         self._segmenter = segmenter
         self._spent = spent
         self._coverage = coverage
@@ -101,7 +99,7 @@ class StoredSegments:
     def _known_marks(self, runs: Iterable[_Run]) -> dict[_Run, dict[str, LaneMarks]]:
         known: dict[_Run, dict[str, LaneMarks]] = {}
         sessions = {(tenant, session) for tenant, session, _ in runs}
-        for name, row in newest_marks(self._store, self._cursor, sessions).items():
+        for name, row in self._past.marks(sessions).items():
             marks = tuple(Mark(step, path) for step, path in row.marks)
             known.setdefault(name[:3], {})[name[3]] = LaneMarks(
                 row.lane, row.producer, row.input_sha256, marks, setup=row.setup
@@ -113,7 +111,7 @@ class StoredSegments:
         runs: Mapping[_Run, list[Operation]],
         known: Mapping[_Run, Mapping[str, LaneMarks]],
         prepared: _Prepared,
-    ) -> dict[int, tuple[str, ...]]:
+    ) -> Mapping[int, tuple[str, ...]]:
         """What was exported of runs that grew; nothing of runs that are segmented in another way."""
         made_now = (prepared.name, self._setup)
         grown = [
@@ -122,7 +120,7 @@ class StoredSegments:
             if {(old.producer, old.setup) for old in known.get(run, {}).values()} == {made_now}
         ]
         keys = [op.span.span_key for run in grown for op in runs[run] if op.counted]
-        return exported_paths(self._store, self._cursor, keys)
+        return self._past.exported(keys)
 
     def _segment(
         self,

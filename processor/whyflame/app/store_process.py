@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import signal
 import socket
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyflame import telemetry
 from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
+from whyflame.app.collector import calm_collector
 from whyflame.app.forget import ForgetRequest, carry_out_waiting, result_of, write_down
 from whyflame.app.gauges import CoverageGauges
 from whyflame.app.memory import give_back
@@ -92,12 +92,12 @@ def run_store_process(config: Config, data_dir: str, metrics_dir: str, pipe: Con
     try:
         with _said_busy(pipe):
             carry_out_waiting(Path(data_dir), config)
-        pipeline = build_pipeline(Path(data_dir), config)
+        pipeline = build_pipeline(Path(data_dir), config, worker=True)
         listener = _listen(config.http.listen)
     except (WhyflameError, OSError) as error:
         pipe.send({"error": str(error)})
         return
-    _calm_collector()
+    calm_collector()
     writer = JournalWriter(Path(data_dir) / JOURNAL, API_STREAM)
     try:
         _run(config, pipeline, writer, listener, state, Path(metrics_dir), pipe)
@@ -112,13 +112,6 @@ def _wind_up(pipeline: Pipeline) -> None:
     with contextlib.suppress(TransientError):
         pipeline.indexer.drain()
     pipeline.close()
-
-
-def _calm_collector() -> None:
-    """Records hold no cycles: look for them rarely, and never among what the start left behind."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
 
 
 def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
@@ -273,9 +266,11 @@ def _index(indexer: Indexer) -> bool:
 
 
 def _settle(pipeline: Pipeline, state: _State) -> None:
+    worker = pipeline.worker
+
     def should_stop() -> bool:
         """Storing goes first: both need the interpreter, and what waits in the journal fills it."""
-        waits = 0
+        waits = 0 if worker is None or worker.pid is None else YIELDS
         while pipeline.indexer.is_behind and waits < YIELDS and not state.stopping.is_set():
             state.stopping.wait(YIELD_SECONDS)
             waits += 1
@@ -284,6 +279,8 @@ def _settle(pipeline: Pipeline, state: _State) -> None:
 
     with state.settling:
         pipeline.settle_job.tick(should_stop=should_stop)
+        if worker is not None:
+            worker.rest()
     telemetry.UNSETTLED_TRACES.set(len(pipeline.unsettled))
     telemetry.STORE_BYTES.set(pipeline.store.database_bytes())
 

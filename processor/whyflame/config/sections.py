@@ -185,6 +185,11 @@ class SettleConfig:
     max_hold: float = setting(
         300.0, "settle a span at this age even if its run goes on", "duration"
     )
+    worker_spans: int = setting(
+        8192,
+        "a pass over at least so many spans runs in a process of its own; 0: none does",
+        minimum=0,
+    )
     outcome_attributes: list[str] = setting(
         [], "further span attributes that state the outcome of a run, before the known ones"
     )

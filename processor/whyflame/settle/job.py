@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from whyflame import telemetry
-from whyflame.model import Operation, Span
-from whyflame.settle.clocks import count_skewed
-from whyflame.store.marks import MarkRow
+from whyflame.settle.work import Found, Segment, Settle, work_out
+from whyflame.store.span_rows import SpanRows, spans_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whyflame.config import SettleConfig
     from whyflame.store.settled import SettledWriter
     from whyflame.store.unsettled import Group, Unsettled
 
-__all__ = ["Segment", "Settle", "SettleJob"]
+__all__ = ["Elsewhere", "SettleJob"]
 
 SECOND_NS = 1_000_000_000
 
 
-Settle = Callable[[Sequence[Span], Mapping[str, int]], list[Operation]]
-"""Tree rules over everything one pass sees of one tenant; with the runs that lie before, by session."""
+class Elsewhere(Protocol):
+    """Another process that works out passes."""
 
-Segment = Callable[[Sequence[Operation]], list[MarkRow]]
-"""Fills `root` and `path` of the operations and returns the marks behind them."""
+    def accepts(self, spans: int) -> bool:
+        """Whether it is worth the way for so many."""
+        ...
+
+    def work_out(self, group: Group, rows: SpanRows) -> Found:
+        """As `settle.work.work_out`; after an error the group is still unsettled."""
+        ...
 
 
 @dataclass(slots=True)
@@ -43,9 +48,10 @@ class SettleJob:
         unsettled: Where waiting traces are found. writer: Where generations go.
         settle: Tree rules. segment: The next stage, called before a generation is written.
         config: When a run is ready. clock_ns: Now, in nanoseconds.
+        elsewhere: Takes large passes; None works all of them out here.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - a stage with its neighbours
         self,
         unsettled: Unsettled,
         writer: SettledWriter,
@@ -53,6 +59,7 @@ class SettleJob:
         segment: Segment,
         config: SettleConfig,
         clock_ns: Callable[[], int],
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self._unsettled = unsettled
         self._writer = writer
@@ -62,6 +69,7 @@ class SettleJob:
         self._idle_ns = int(config.idle * SECOND_NS)
         self._hold_ns = int(config.max_hold * SECOND_NS)
         self._clock_ns = clock_ns
+        self._elsewhere = elsewhere
 
     def with_segment(self, segment: Segment) -> SettleJob:
         """The same job with another next stage."""
@@ -86,37 +94,32 @@ class SettleJob:
             if not taken:
                 return done
             try:
-                group = self._unsettled.load(taken)
-                operations = self.settle_group(group, now)
+                group = self._unsettled.find(taken)
+                operations = self._write(group, self._work_out(group), now)
             except BaseException:
                 self._unsettled.put_back(taken)
                 raise
             done.traces += len(group.trace_keys)
-            done.operations += len(operations)
+            done.operations += operations
         return done
 
-    def settle_group(self, group: Group, now_ns: int) -> list[Operation]:
-        """Settle, segment and write one group."""
-        operations: list[Operation] = []
-        for tenant, spans in _by_tenant(group.spans).items():
-            earlier = {
-                session: runs
-                for (owner, session), runs in group.earlier_runs.items()
-                if owner == tenant
-            }
-            operations.extend(self._settle(spans, earlier))
-        marks = self._segment(operations)
-        dropped = self._writer.write(group, operations, marks, now_ns)
-        telemetry.SETTLED_OPERATIONS.add(len(operations))
+    def settle_group(self, group: Group, now_ns: int) -> int:
+        """Settle, segment and write one group that was loaded; how many operations there were."""
+        return self._write(group, work_out(group, self._settle, self._segment), now_ns)
+
+    def _work_out(self, group: Group) -> Found:
+        """The pass, here or elsewhere, over the spans of a group that was found."""
+        rows = self._unsettled.rows(group)
+        if self._elsewhere is not None and self._elsewhere.accepts(len(rows.rows)):
+            return self._elsewhere.work_out(group, rows)
+        group.spans = spans_of(rows)
+        return work_out(group, self._settle, self._segment)
+
+    def _write(self, group: Group, found: Found, now_ns: int) -> int:
+        dropped = self._writer.write_passed(found.passed, now_ns)
+        telemetry.SETTLED_OPERATIONS.add(found.passed.operations)
         telemetry.SETTLED_TRACES.add(len(group.trace_keys))
-        telemetry.CLOCK_CORRECTIONS.add(count_skewed(operations))
+        telemetry.CLOCK_CORRECTIONS.add(found.skewed)
         if dropped:
             telemetry.DROPPED_SPANS.add(dropped, "not_agent_work")
-        return operations
-
-
-def _by_tenant(spans: Sequence[Span]) -> dict[str, list[Span]]:
-    tenants: dict[str, list[Span]] = {}
-    for span in spans:
-        tenants.setdefault(span.tenant, []).append(span)
-    return tenants
+        return found.passed.operations

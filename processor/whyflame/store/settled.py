@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
 
 from whyflame.store.duck import append, transaction
 from whyflame.store.marks import mark_tuple
-from whyflame.store.settled_columns import SettledColumns
+from whyflame.store.passed import NOT_AGENT_WORK, Passed, pack
+from whyflame.store.settled_columns import CODED, Columns, renumbered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from whyflame.model import Operation
+    from whyflame.store.dictionary import Dictionary
     from whyflame.store.duck import Store
     from whyflame.store.marks import MarkRow
     from whyflame.store.unsettled import Group
 
 __all__ = ["SettledWriter"]
 
-NOT_AGENT_WORK = "not_agent_work"
 _NEW = "new_settled"
 
 
@@ -40,8 +39,6 @@ class SettledWriter:
         store.kept.clear()
         self._store = store
         self._cursor = store.cursor()
-        self._paths = store.paths
-        self._columns = SettledColumns(store.strings, store.paths)
         ((newest,),) = self._cursor.execute(
             "SELECT coalesce(max(generation), 0) FROM generations"
         ).fetchall()
@@ -59,38 +56,39 @@ class SettledWriter:
         marks: Sequence[MarkRow],
         now_ns: int,
     ) -> int:
-        """Append one generation for the traces of a group; drop traces without agent work.
+        """`write_passed` of what was found about a group."""
+        return self.write_passed(pack(group, operations, marks), now_ns)
+
+    def write_passed(self, passed: Passed, now_ns: int) -> int:
+        """Append one generation for the traces of a pass; drop traces without agent work.
 
         Returns:
             How many spans were dropped because their trace holds no agent work.
         """
         generation = self._generation + 1
-        # A trace may hold nothing but second views of calls counted elsewhere; it is work all the same.
-        working = {op.span.trace_key for op in operations if op.why != NOT_AGENT_WORK}
-        dropped = [key for key in group.trace_keys if key not in working]
-        strings, paths = self._store.strings, self._paths
+        strings, paths = self._store.strings, self._store.paths
         try:
-            last = _last_keys(group, operations)
-            written = [op for op in operations if op.why != NOT_AGENT_WORK]
-            with self._new_rows(written, generation) as insert, transaction(self._cursor):
+            with self._new_rows(passed, generation) as insert, transaction(self._cursor):
                 insert()
                 append(
                     self._cursor,
                     "generations",
-                    [(key, generation, now_ns, last.get(key, -1)) for key in group.trace_keys],
+                    [
+                        (key, generation, now_ns, passed.last_keys.get(key, -1))
+                        for key in passed.trace_keys
+                    ],
                 )
                 append(
                     self._cursor,
                     "marks",
-                    [mark_tuple(self._store, mark, generation, now_ns) for mark in marks],
+                    [mark_tuple(self._store, mark, generation, now_ns) for mark in passed.marks],
                 )
-                count = self._drop(dropped)
+                count = self._drop(passed.dropped)
                 strings.flush(self._cursor)
                 paths.flush(self._cursor)
         except BaseException:
             strings.forget()
             paths.forget()
-            self._columns.forget()
             raise
         strings.confirm()
         paths.confirm()
@@ -98,23 +96,18 @@ class SettledWriter:
         return count
 
     @contextmanager
-    def _new_rows(
-        self, operations: Sequence[Operation], generation: int
-    ) -> Iterator[Callable[[], object]]:
+    def _new_rows(self, passed: Passed, generation: int) -> Iterator[Callable[[], object]]:
         """How to insert the rows, inside a transaction; their columns are shown to DuckDB before."""
-        if not operations:
+        if not passed.columns:
             yield lambda: None
             return
-        columns = self._columns.of(operations, generation)
         selected = "*"
-        if any(op.span.extra for op in operations):
-            columns["extra_keys"] = _objects([list(op.span.extra) for op in operations])
-            columns["extra_values"] = _objects([list(op.span.extra.values()) for op in operations])
+        if passed.has_extra:
             selected = (
                 "* EXCLUDE (extra_keys, extra_values), CASE WHEN len(extra_keys) > 0 "
                 "THEN map(extra_keys, extra_values) END AS extra"
             )
-        self._cursor.register(_NEW, columns)
+        self._cursor.register(_NEW, self._stored_columns(passed, generation))
         try:
             yield partial(
                 self._cursor.execute, f"INSERT INTO settled BY NAME SELECT {selected} FROM {_NEW}"
@@ -123,6 +116,16 @@ class SettledWriter:
             # After a fatal error nothing can be taken back, and that error is what counts.
             with suppress(duckdb.Error):
                 self._cursor.unregister(_NEW)
+
+    def _stored_columns(self, passed: Passed, generation: int) -> Columns:
+        """With the ids of the store; new strings and paths get some."""
+        columns = passed.columns
+        return {
+            **columns,
+            "generation": np.full(len(columns["span_key"]), generation),
+            **renumbered(columns, CODED, _ids(self._store.strings, passed.strings)),
+            **renumbered(columns, ("path_id",), _ids(self._store.paths, passed.paths)),
+        }
 
     def _drop(self, keys: list[int]) -> int:
         if not keys:
@@ -138,16 +141,5 @@ class SettledWriter:
         return sum(count for _, count in counts)
 
 
-def _objects(values: list[list[str]]) -> NDArray[Any]:
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found
-
-
-def _last_keys(group: Group, operations: Sequence[Operation]) -> dict[int, int]:
-    """Newest span key seen for each trace, so that a restart knows what is still unsettled."""
-    last: dict[int, int] = {}
-    for span in group.spans or [operation.span for operation in operations]:
-        if span.span_key > last.get(span.trace_key, -1):
-            last[span.trace_key] = span.span_key
-    return last
+def _ids(dictionary: Dictionary, values: Sequence[str] | Sequence[tuple[str, ...]]) -> list[int]:
+    return [number for value in values if (number := dictionary.code(value)) is not None]

@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyflame.model import Operation
-    from whyflame.store.dictionary import Dictionary
 
-__all__ = ["SettledColumns"]
+__all__ = ["CODED", "Columns", "Numbers", "columns_of", "renumbered"]
 
-_MEMO_LIMIT = 20_000
 _UNKNOWN = -1
 # Coded columns with where their values stand: those that hardly change within a lane, and those
 # that say what was done.
@@ -36,100 +34,90 @@ _WORK = {
     "why": "why",
 }  # fmt: skip
 
+CODED = (*_LANE, *_WORK)
 Columns = dict[str, "NDArray[Any]"]
 
 
-class SettledColumns:
-    """Makes the columns of a pass; one thread.
+class Numbers:
+    """Numbers for the values of one pass, in the order in which they appear."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+
+    def code(self, value: Any) -> int:
+        """Number of a value, the next one when it is new."""
+        return self._numbers.setdefault(value, len(self._numbers))
+
+    def values(self) -> list[Any]:
+        """In order of their numbers."""
+        return list(self._numbers)
+
+
+def columns_of(operations: Sequence[Operation], strings: Numbers, paths: Numbers) -> Columns:
+    """One row an operation; columns in which nothing is known are left out.
 
     Args:
-        strings, paths: Dictionaries of the store; new values get ids.
+        operations: What settling found, at least one.
+        strings, paths: Give the numbers that stand in the columns `CODED` and in `path_id`.
     """
-
-    def __init__(self, strings: Dictionary, paths: Dictionary) -> None:
-        self._paths = paths
-        self._lane = _Codes(strings, _LANE)
-        self._work = _Codes(strings, _WORK)
-
-    def forget(self) -> None:
-        """The ids that were given out are not valid any more."""
-        self._lane.forget()
-        self._work.forget()
-
-    def of(self, operations: Sequence[Operation], generation: int) -> Columns:
-        """One row an operation; columns in which nothing is known are left out."""
-        spans = [operation.span for operation in operations]
-        code = self._paths.code
-        whole: dict[str, Sequence[int | None]] = {
-            "span_key": [span.span_key for span in spans],
-            "trace_key": [span.trace_key for span in spans],
-            "same_as": [op.same_as for op in operations],
-            "run": [op.run for op in operations],
-            "turn": [op.turn for op in operations],
-            "step": [op.step for op in operations],
-            "seq": [op.seq for op in operations],
-            "lane_parent_step": [op.lane_parent_step for op in operations],
-            "path_id": [code(op.path) for op in operations],
-            "start_ns": [span.start_ns for span in spans],
-            "end_ns": [span.end_ns for span in spans],
-        }
-        whole.update(
-            zip(MEASURES, zip(*map(attrgetter(*MEASURES), operations), strict=True), strict=True)
-        )
-        arrays = {name: _array(values) for name, values in whole.items()}
-        return {
-            "generation": np.full(len(spans), generation),
-            "counted": np.array([op.counted for op in operations]),
-            "session_known": np.array([op.session_known for op in operations]),
-            **{name: array for name, array in arrays.items() if array is not None},
-            **self._lane.columns(operations),
-            **self._work.columns(operations),
-        }
+    spans = [operation.span for operation in operations]
+    code = paths.code
+    whole: dict[str, Sequence[int | None]] = {
+        "span_key": [span.span_key for span in spans],
+        "trace_key": [span.trace_key for span in spans],
+        "same_as": [op.same_as for op in operations],
+        "run": [op.run for op in operations],
+        "turn": [op.turn for op in operations],
+        "step": [op.step for op in operations],
+        "seq": [op.seq for op in operations],
+        "lane_parent_step": [op.lane_parent_step for op in operations],
+        "path_id": [code(op.path) for op in operations],
+        "start_ns": [span.start_ns for span in spans],
+        "end_ns": [span.end_ns for span in spans],
+    }
+    whole.update(
+        zip(MEASURES, zip(*map(attrgetter(*MEASURES), operations), strict=True), strict=True)
+    )
+    arrays = {name: _array(values) for name, values in whole.items()}
+    return {
+        "counted": np.array([op.counted for op in operations]),
+        "session_known": np.array([op.session_known for op in operations]),
+        **{name: array for name, array in arrays.items() if array is not None},
+        **_coded(operations, _LANE, strings),
+        **_coded(operations, _WORK, strings),
+    }
 
 
-class _Codes:
-    """Ids of strings that come together again and again: one look-up instead of a dozen.
+def _coded(operations: Iterable[Operation], places: Mapping[str, str], strings: Numbers) -> Columns:
+    """Columns of strings that come together again and again: one look-up instead of a dozen."""
+    numbers: dict[tuple[str | None, ...], int] = {}
+    known: list[list[int]] = []
+    rows = []
+    for values in map(attrgetter(*places.values()), operations):
+        number = numbers.get(values)
+        if number is None:
+            number = numbers[values] = len(known)
+            known.append(
+                [_UNKNOWN if value is None else strings.code(str(value)) for value in values]
+            )
+        rows.append(number)
+    found = np.array(known, np.int32)[rows]
+    arrays = {name: found[:, at] for at, name in enumerate(places)}
+    return {
+        name: np.ma.masked_equal(array, _UNKNOWN)
+        for name, array in arrays.items()
+        if array.max() > _UNKNOWN
+    }
 
-    Args:
-        strings: Where ids come from. places: Column -> attribute of an operation.
-    """
 
-    def __init__(self, strings: Dictionary, places: Mapping[str, str]) -> None:
-        self._strings = strings
-        self._names = tuple(places)
-        self._read = attrgetter(*places.values())
-        self._numbers: dict[tuple[str | None, ...], int] = {}
-        self._known: list[list[int]] = []
-
-    def forget(self) -> None:
-        self._numbers.clear()
-        self._known.clear()
-
-    def columns(self, operations: Iterable[Operation]) -> Columns:
-        if len(self._known) > _MEMO_LIMIT:
-            self.forget()
-        numbers = self._numbers
-        rows = []
-        for values in map(self._read, operations):
-            number = numbers.get(values)
-            rows.append(self._add(values) if number is None else number)
-        found = np.array(self._known, np.int32)[rows]
-        arrays = {name: found[:, at] for at, name in enumerate(self._names)}
-        return {
-            name: np.ma.masked_equal(array, _UNKNOWN)
-            for name, array in arrays.items()
-            if array.max() > _UNKNOWN
-        }
-
-    def _add(self, values: tuple[str | None, ...]) -> int:
-        code = self._strings.code
-        known: list[int] = []
-        for value in values:
-            found = None if value is None else code(str(value))
-            known.append(_UNKNOWN if found is None else found)
-        self._known.append(known)
-        number = self._numbers[values] = len(self._known) - 1
-        return number
+def renumbered(columns: Columns, names: Iterable[str], numbers: Sequence[int]) -> Columns:
+    """These columns with other numbers: that at place n instead of n."""
+    table = np.array([*numbers, _UNKNOWN], np.int32)
+    return {
+        name: np.ma.array(table[np.ma.getdata(column)], mask=np.ma.getmaskarray(column))
+        for name in names
+        if (column := columns.get(name)) is not None
+    }
 
 
 def _array(values: Sequence[int | None]) -> NDArray[Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-__all__ = ["Origins", "read_spans", "row_of"]
+__all__ = ["Origins", "SpanRows", "read_rows", "read_spans", "row_of", "spans_of"]
 
 _ORIGIN = (
     "signal", "name", "dialect", "scope", "scope_version", "service", "service_version",
@@ -99,12 +100,22 @@ def row_of(span: Span, origin: int) -> tuple[Any, ...]:
     return (*_plain_of(span), *rest, content.prompt_sha256, content.user_messages, *sizes)
 
 
-def read_spans(
-    cursor: duckdb.DuckDBPyConnection, condition: str, parameters: Iterable[object] = ()
-) -> list[Span]:
-    """Spans as they were appended, in order of arrival.
+@dataclass(frozen=True, slots=True)
+class SpanRows:
+    """Spans as plain values, cheap to hand to another process.
 
-    Of the content only hashes, counts and sizes remain. Spans share what they have in common.
+    Attributes:
+        rows: In order of arrival. origins: What they have in common, by number.
+    """
+
+    rows: list[tuple[Any, ...]]
+    origins: Mapping[int, _Origin]
+
+
+def read_rows(
+    cursor: duckdb.DuckDBPyConnection, condition: str, parameters: Iterable[object] = ()
+) -> SpanRows:
+    """Spans as they lie in the store, in order of arrival.
 
     Args:
         cursor: Of the asking thread.
@@ -113,8 +124,22 @@ def read_spans(
     rows = cursor.execute(
         f"SELECT {_COLUMNS} FROM spans WHERE {condition} ORDER BY span_key", list(parameters)
     ).fetchall()
-    origins = _read_origins(cursor, {row[len(_PLAIN)] for row in rows})
-    return [_span_of(row, origins) for row in rows]
+    return SpanRows(rows, _read_origins(cursor, {row[len(_PLAIN)] for row in rows}))
+
+
+def spans_of(read: SpanRows) -> list[Span]:
+    """Spans as they were appended.
+
+    Of the content only hashes, counts and sizes remain. Spans share what they have in common.
+    """
+    return [_span_of(row, read.origins) for row in read.rows]
+
+
+def read_spans(
+    cursor: duckdb.DuckDBPyConnection, condition: str, parameters: Iterable[object] = ()
+) -> list[Span]:
+    """`read_rows` as spans."""
+    return spans_of(read_rows(cursor, condition, parameters))
 
 
 def _read_origins(

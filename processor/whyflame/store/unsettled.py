@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyflame.store.span_rows import read_spans
+from whyflame.store.span_rows import SpanRows, read_rows, spans_of
 from whyflame.store.waiting import Times, Waiting
 
 if TYPE_CHECKING:
@@ -191,6 +191,21 @@ class Unsettled:
 
     def load(self, ready: Iterable[int]) -> Group:
         """The traces, and all that must be looked at with them, with their spans."""
+        group = self.find(ready)
+        group.spans = spans_of(self.rows(group))
+        return group
+
+    def rows(self, group: Group) -> SpanRows:
+        """The current spans of a group."""
+        return read_rows(
+            self._cursor,
+            "trace_key IN (SELECT unnest(?::BIGINT[])) "
+            "AND span_key NOT IN (SELECT span_key FROM superseded)",
+            [group.trace_keys],
+        )
+
+    def find(self, ready: Iterable[int]) -> Group:
+        """The traces, and all that must be looked at with them, without their spans."""
         group = Group(trace_keys=sorted(ready))
         for _ in range(MAX_ROUNDS):
             before = len(group.trace_keys)
@@ -201,12 +216,6 @@ class Unsettled:
             if len(found) == before or len(found) > MAX_GROUP_TRACES:
                 break
             group.trace_keys = sorted(found)
-        group.spans = read_spans(
-            self._cursor,
-            "trace_key IN (SELECT unnest(?::BIGINT[])) "
-            "AND span_key NOT IN (SELECT span_key FROM superseded)",
-            [group.trace_keys],
-        )
         return group
 
     def _same_session(self, group: Group) -> set[int]:

@@ -10,6 +10,7 @@ from tests.integration.export.growing import Growing
 from whyflame.app.segments import StoredSegments
 from whyflame.config import SegmentConfig
 from whyflame.segment import load_segmenter
+from whyflame.store.past import StorePast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,7 +91,7 @@ def test_closing_a_run_without_new_steps_is_no_new_version(run: Growing) -> None
 def test_only_changed_lanes_are_segmented_again(run: Growing) -> None:
     """A sub-agent's lane is left alone while the main lane goes on."""
     watched = Watched()
-    run.settle = run.settle.with_segment(StoredSegments(run.store, watched))
+    run.settle = run.settle.with_segment(StoredSegments(StorePast(run.store), watched))
     run.arrive([*run.steps(4), *run.sub_agent(3)])
     run.tick(QUIET)
     first = dict(watched.lanes)
