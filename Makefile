@@ -23,8 +23,8 @@ demo: .venv/runtime  ## a real collector fed with recorded agent runs; ARGS=--on
 	@$(BIN)/whyflame demo $(ARGS)
 
 test:  ## every check; silent but for pytest's closing line when all is well
-	@$(MAKE) -s --no-print-directory -j2 check
-	@$(MAKE) -s --no-print-directory pytest
+	@scripts/peers & building=$$!; trap 'kill $$building 2>/dev/null || true' EXIT; \
+	    $(MAKE) -s --no-print-directory -j2 check && $(MAKE) -s --no-print-directory pytest
 
 check: format lint types contracts dependencies spelling wheel  ## everything but the tests
 
@@ -96,15 +96,15 @@ bench: .venv/dev  ## figures: ingest and its parts, Phoenix beside it, fold, que
 	@$(BIN)/python bench/query/query_bench.py 10000000
 	@test ! -d ../shared/bench || $(BIN)/python bench/segmentation/evaluate.py --bench ../shared/bench
 
-# Helm and the peers of tests take minutes to build, once; without Go what needs them skips (and fails in CI).
-PEERS := $(addprefix scripts/,collector helm querier)
+# Helm and other peers take minutes to build, once, beside the checks and the tests that do not need them;
+# without Go what needs them skips (and fails in CI).
 peers:
-	@if command -v go >/dev/null; then for build in $(PEERS); do $(QUIET) "build of a peer" $$build || exit; done; fi
+	@scripts/peers
 
 # Processes that a test kills leave no figures or broken ones: combine says so and goes on.
-pytest: .venv/dev .venv/model peers
+pytest: .venv/dev .venv/model
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && export COVERAGE_FILE="$$folder/data" \
-	    && $(QUIET) -l tests $(BIN)/coverage run -m $(PYTEST) -m "not soak" tests \
+	    && { scripts/peers & } && $(QUIET) -l tests $(BIN)/coverage run -m $(PYTEST) -m "not soak" tests \
 	    && { $(BIN)/coverage combine -q 2>/dev/null || true; } \
 	    && $(QUIET) coverage $(BIN)/coverage report
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from tests.built import cache, wait_for_peers
 from tests.serving import wait_until
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ def collector_binary() -> Path:
     """The built Collector; without Go there may be none, but never in CI."""
     source = b"".join((SOURCE / name).read_bytes() for name in ("main.go", "go.mod", "go.sum"))
     stamp = hashlib.sha256(source).hexdigest()[:16]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    binary = cache / "whyflame" / "collector" / f"collector-{stamp}"
+    binary = cache() / "collector" / f"collector-{stamp}"
+    wait_for_peers()
     if not binary.is_file():
         reason = "no Collector: run scripts/collector, which needs Go"
         if os.environ.get("CI") == "true" or shutil.which("go"):

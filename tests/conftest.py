@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.built import is_building
+
 # No deadline: a busy machine is no fault of the code. `--hypothesis-profile=thorough` looks longer.
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", PATIENT, max_examples=30)
@@ -17,11 +19,21 @@ settings.load_profile("quick")
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def pytest_configure() -> None:
+    """Whether peers are being built: asked once, for all workers must order the tests alike."""
+    os.environ.setdefault("WHYFLAME_PEERS_LAST", "1" if is_building() else "")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Modules with slow tests first, else in the random order: parallel workers end together."""
+    """Modules with slow tests first, else in the random order: parallel workers end together.
+
+    Those that need a program which is still being built go last.
+    """
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    waits = os.environ["WHYFLAME_PEERS_LAST"]
+    last = {item.path for item in items if waits and item.get_closest_marker("peer")}
+    items.sort(key=lambda item: (item.path in last, item.path not in slow))
 
 
 def pytest_terminal_summary(

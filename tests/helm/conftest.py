@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from tests.built import cache, wait_for_peers
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "helm" / "whyflame"
 VALUES = sorted(CHART.glob("ci/*-values.yaml"))
 VERSIONS = ("v4.3.1", "v3.22.0")
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "whyflame" / "helm"
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Helm:
             check=False,
         )
 
-    @cache  # noqa: B019  # one for each version
+    @functools.cache  # noqa: B019  # one for each version
     def template(self, values: Path, *arguments: str) -> list[dict[str, Any]]:
         """The objects that the chart becomes, which nobody may change: rendered once."""
         return self.render(values, *arguments)
@@ -51,7 +51,8 @@ class Helm:
 
 def open_helm(version: str, home: Path) -> Helm:
     """Helm as `scripts/helm` built it; without Go there may be none, but never in CI."""
-    binary = CACHE / version / "helm"
+    binary = cache() / "helm" / version / "helm"
+    wait_for_peers()
     if not binary.is_file():
         reason = f"no Helm {version}: run scripts/helm, which needs Go"
         if os.environ.get("CI") == "true" or shutil.which("go"):

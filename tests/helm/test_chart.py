@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.built import BUILD_SECONDS
 
 from whyflame.cli import build_parser
 from whyflame.config import Config, load
@@ -22,6 +23,8 @@ MINIMAL = CHART / "ci" / "minimal-values.yaml"
 FULL = CHART / "ci" / "full-values.yaml"
 
 Objects = list[dict[str, Any]]
+
+pytestmark = [pytest.mark.peer, pytest.mark.timeout(60 + BUILD_SECONDS)]
 
 
 def only(objects: Objects, kind: str) -> dict[str, Any]:

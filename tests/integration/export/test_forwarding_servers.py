@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from tests import corpus, otlp
+from tests.built import BUILD_SECONDS
 from tests.collector import collecting, free_port
 from tests.doubles.otlp import OtlpSink
 from tests.serving import Serving, differences, wait_until
@@ -19,7 +20,7 @@ from whyflame_exporters.forward import ForwardExporter
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.peer, pytest.mark.timeout(180 + BUILD_SECONDS)]
 
 SCENARIO = "langchain-openinference-on"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import pytest
+from tests.built import BUILD_SECONDS
 from tests.collector import collecting, free_port
 from tests.runs import CALLS, run_request
 from tests.serving import EXPORT, Serving, wait_until
@@ -15,7 +16,7 @@ from tests.serving import EXPORT, Serving, wait_until
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.peer, pytest.mark.timeout(240 + BUILD_SECONDS)]
 
 RUNS = 150
 LIVES = 2

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from google.protobuf import json_format
+from tests.built import BUILD_SECONDS, wait_for_peers
 from tests.query_server import END_MS, RANGE, START_MS, TOKENS, QueryServer, stacks_of
 
 from whyflame.serve.pyroscope.messages import message_class
@@ -26,12 +27,14 @@ def go() -> str:
     return found
 
 
-# The first run builds the client; later ones find it in the cache.
+# Who runs this test alone for the first time builds the client.
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.peer
+@pytest.mark.timeout(60 + BUILD_SECONDS)
 def test_the_published_go_client_calls_every_method(server: QueryServer, root: Path) -> None:
     """`grafana/pyroscope/api`, generated for connect-go, in both codecs and with gzip."""
     path = f"{Path(go()).parent}:{os.environ['PATH']}"
+    wait_for_peers()
     built = subprocess.run(
         [root / "scripts" / "querier"],
         capture_output=True, text=True, check=True, env={**os.environ, "PATH": path},
