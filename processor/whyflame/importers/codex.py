@@ -3,11 +3,13 @@
 A `token_count` event ends a model call; what the model said and asked for since the one before
 belongs to it. Counts are differences of the running totals, so that an event told twice adds
 nothing; what was read from the cache is part of the input, reasoning part of the output. A thread
-that a sub-agent or a fork began repeats its parent's lines first: they are passed over.
+that a sub-agent or a fork began repeats its parent's lines first: they are passed over. A sub-agent
+works on beside its parent, in a file of its own; the call that started it tells its thread.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from whyflame.importers.history import Call, History, ToolCall, Turn, Usage
@@ -21,6 +23,7 @@ __all__ = ["is_codex", "read_codex"]
 AGENT = "codex"
 _TYPES = frozenset({"session_meta", "turn_context", "event_msg", "response_item", "compacted"})
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
+_SPAWN = "spawn_agent"
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _HOST_TEXTS = (
     "<environment_context", "<recommended_plugins", "<app-context", "<skills_instructions",
@@ -96,6 +99,7 @@ class _Reader:
         parent = payload.get("parent_thread_id") or spawn.get("parent_thread_id")
         if parent:
             history.session = str(payload.get("session_id") or parent)
+            history.thread = self._thread
             self._agent = str(spawn.get("agent_role") or spawn.get("agent_nickname") or "subagent")
         if parent or payload.get("forked_from_id"):
             self._copied_until = time_of(payload.get("timestamp")) or at
@@ -107,6 +111,8 @@ class _Reader:
             self._request(as_text(text).strip(), at)
         elif what == "token_count":
             self._tokens(payload.get("info"), at)
+        elif what == "collab_agent_spawn_end":
+            self._starts(payload.get("call_id"), payload.get("new_thread_id"))
         elif what in ("task_complete", "turn_complete", "turn_aborted"):
             self._close(at)
 
@@ -125,6 +131,8 @@ class _Reader:
     def _request(self, text: str, at: int) -> None:
         if not text or text.startswith(_HOST_TEXTS):
             return
+        if self._history.thread and self._history.turns:
+            return  # a sub-agent works for one request; more of it comes from its parent
         self._close(at)
         number = len(self._history.turns)
         self._history.turns.append(Turn(f"{self._thread}:{number}", self._agent, text, at))
@@ -132,7 +140,8 @@ class _Reader:
     def _turn(self, at: int) -> Turn:
         turns = self._history.turns
         if not turns:
-            turns.append(Turn(f"{self._thread}:0", self._agent, "", self._seen_ns or at))
+            first = _first_turn(self._thread)
+            turns.append(Turn(first, self._agent, "", self._seen_ns or at))
         return turns[-1]
 
     def _open_call(self, at: int) -> Call:
@@ -172,10 +181,20 @@ class _Reader:
             tool.failed = output.get("success") is False
             output = output.get("content", output)
         tool.result, tool.open = as_text(output), False
+        if tool.name == _SPAWN:
+            self._starts(tool.id, _thread_in(tool.result))
         tool.failed = tool.failed or is_one_of(payload.get("status"), _FAILED)
         tool.end_ns = max(at, tool.start_ns)
         turn = self._turn(at)
         turn.end_ns = max(turn.end_ns, at)
+
+    def _starts(self, call: Any, thread: Any) -> None:
+        """A tool call started a thread: its first turn, which lies in another file."""
+        tool = self._tools.get(str(call))
+        if tool is not None and isinstance(thread, str) and thread:
+            turn = _first_turn(thread)
+            if turn not in tool.started:
+                tool.started.append(turn)
 
     def _tokens(self, info: Any, at: int) -> None:
         if not isinstance(info, dict):
@@ -208,6 +227,20 @@ class _Reader:
     def finish(self) -> History:
         """What was read."""
         return self._history
+
+
+def _first_turn(thread: str) -> str:
+    """Id of a thread's first turn; the second's ends with 1."""
+    return f"{thread}:0"
+
+
+def _thread_in(result: str) -> Any:
+    """The thread that the result of a call which starts one tells; None when it tells none."""
+    try:
+        told = json.loads(result)
+    except (ValueError, RecursionError):
+        return None
+    return told.get("agent_id") or told.get("thread_id") if isinstance(told, dict) else None
 
 
 def _counts(raw: Any) -> dict[str, int | None] | None:

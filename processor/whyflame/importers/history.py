@@ -63,7 +63,11 @@ class Call:
 
 @dataclass(slots=True)
 class ToolCall:
-    """One tool call; open while its result is awaited."""
+    """One tool call; open while its result is awaited.
+
+    Attributes:
+        started: Ids of turns it started that have traces of their own: a sub-agent's that runs on.
+    """
 
     id: str
     name: str
@@ -74,6 +78,7 @@ class ToolCall:
     result: str | None = None
     skill: str | None = None
     failed: bool = False
+    started: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -104,6 +109,7 @@ class History:
     Attributes:
         producer: Whose file it is: `claude-code`, `codex`, `gemini-cli`.
         session: Its id. provider: Who serves the models; None when not known.
+        thread: The sub-agent's own conversation, where this is one of a session.
         project: Last part of the folder worked in. version: Of the producer.
     """
 
@@ -112,6 +118,7 @@ class History:
     provider: str | None = None
     project: str | None = None
     version: str | None = None
+    thread: str | None = None
     turns: list[Turn] = field(default_factory=list)
 
 
@@ -139,6 +146,11 @@ def _trace_id(history: History, turn: Turn) -> bytes:
     return _id(16, history, "trace", turn.id)
 
 
+def _ids_of_root(history: History, turn_id: str) -> tuple[bytes, bytes]:
+    """(trace id, span id) of a turn's agent span, told by the turn's id alone."""
+    return _id(16, history, "trace", turn_id), _id(8, history, "turn", turn_id)
+
+
 def _id(size: int, history: History, *parts: str) -> bytes:
     return stable_id(
         size, history.producer.encode(), *(part.encode("utf-8", "replace") for part in parts)
@@ -149,7 +161,11 @@ def _spans_of(history: History, turn: Turn) -> Iterable[NewSpan]:
     trace_id, root_id = _trace_id(history, turn), _id(8, history, "turn", turn.id)
     starter = turn.started_by[1] if turn.started_by is not None else None
     parent = _id(8, history, "tool", starter.id) if starter is not None else b""
-    common: dict[str, Value] = {"session.id": history.session, "gen_ai.agent.name": turn.agent}
+    common: dict[str, Value] = {
+        "session.id": history.session,
+        "gen_ai.conversation.id": history.thread,
+        "gen_ai.agent.name": turn.agent,
+    }
     asked = _messages("user", turn.prompt) if turn.prompt else None
     yield NewSpan(
         trace_id, root_id, parent, f"invoke_agent {turn.agent}", turn.start_ns, _end(turn),
@@ -165,6 +181,7 @@ def _spans_of(history: History, turn: Turn) -> Iterable[NewSpan]:
         yield NewSpan(
             trace_id, _id(8, history, "tool", tool.id), root_id, f"execute_tool {tool.name}",
             tool.start_ns, _end(tool), _tool_attributes(tool) | common, failed=tool.failed,
+            links=tuple(_ids_of_root(history, started) for started in tool.started),
         )  # fmt: skip
 
 

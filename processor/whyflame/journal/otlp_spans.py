@@ -30,6 +30,7 @@ class NewSpan:
         attributes: What is known; values None are left out.
         failed: Its status is ERROR.
         is_client: Span kind CLIENT, else INTERNAL.
+        links: (trace id, span id) of what it is linked to.
     """
 
     trace_id: bytes
@@ -41,6 +42,7 @@ class NewSpan:
     attributes: dict[str, Value] = field(default_factory=dict)
     failed: bool = False
     is_client: bool = False
+    links: tuple[tuple[bytes, bytes], ...] = ()
 
 
 def spans_request(resource: Mapping[str, Value], scope: str, spans: Iterable[NewSpan]) -> bytes:
@@ -68,6 +70,8 @@ def spans_request(resource: Mapping[str, Value], scope: str, spans: Iterable[New
         if span.failed:
             made.status.code = _ERROR
         _set(made, span.attributes)
+        for trace_id, span_id in span.links:
+            made.links.add(trace_id=trace_id, span_id=span_id)
     return bytes(request.SerializeToString(deterministic=True))
 
 

@@ -146,12 +146,15 @@ def place_traces(tree: Tree, run_of: Sequence[int]) -> dict[int, int]:
     """Root position -> number of its main lane, where traces of a run work at the same time.
 
     Only model calls make a trace a sequence of its own; other traces stand beside the newest one.
+    What another operation started has its place below that.
     Positions of runs without such traces are absent: they are in lane 0.
     """
     hulls: dict[int, dict[bytes, tuple[int, int]]] = {}
     starts, ends = tree.starts, tree.ends
     for position, operation in enumerate(tree.operations):
-        if operation.kind is Kind.LLM and operation.counted:
+        if operation.kind is not Kind.LLM or operation.span.trace_id in tree.started:
+            continue
+        if operation.counted:
             traces = hulls.setdefault(run_of[position], {})
             trace_id = operation.span.trace_id
             hull = traces.get(trace_id)

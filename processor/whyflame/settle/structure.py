@@ -8,6 +8,7 @@ from whyflame.model import Kind, Status
 from whyflame.settle.agents import find_agents
 from whyflame.settle.lanes import assign_lanes
 from whyflame.settle.leaf import find_leaf
+from whyflame.settle.links import attach_started
 from whyflame.settle.outcome import assign_outcomes
 from whyflame.settle.parts import split
 from whyflame.settle.runs import assign_runs
@@ -52,6 +53,7 @@ def _arrange_part(
 ) -> list[Operation]:
     tree = build_tree(operations)
     run_of = assign_runs(tree, gap_ns, earlier_runs)
+    attach_started(tree, run_of)
     agents = find_agents(tree)
     lanes = assign_lanes(tree, agents, run_of)
     assign_turns(tree, run_of)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import lt
 from typing import TYPE_CHECKING
 
 from whyflame.settle.clocks import align_clocks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from whyflame.model import Kind, Operation
 
-__all__ = ["NO_PARENT", "Tree", "build_tree"]
+__all__ = ["NO_PARENT", "Tree", "build_tree", "hang_below"]
 
 NO_PARENT = -1
 
@@ -33,6 +33,7 @@ class Tree:
         starts, ends: Nanoseconds after clocks were aligned; equal when the time is unknown.
         timed: False when start or end is unknown; such an operation has no duration.
         kinds, counted, traces: Of the operations, and the ids of their traces.
+        started: Traces whose root hangs below an operation of another trace.
     """
 
     operations: list[Operation]
@@ -45,6 +46,18 @@ class Tree:
     kinds: list[Kind]
     counted: list[bool]
     traces: list[bytes]
+    started: set[bytes] = field(default_factory=set)
+
+
+def hang_below(tree: Tree, below: Mapping[int, int]) -> None:
+    """Give roots a parent in another trace of their session: position -> position, no cycles."""
+    parents = list(tree.parents)
+    owners = parents if tree.owners is tree.parents else list(tree.owners)
+    for root, parent in below.items():
+        parents[root] = owners[root] = parent
+        tree.started.add(tree.traces[root])
+    tree.parents, tree.owners = parents, owners
+    tree.order = _order_parents_first(parents)
 
 
 def build_tree(operations: Sequence[Operation]) -> Tree:

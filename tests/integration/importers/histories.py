@@ -266,6 +266,59 @@ def codex_session() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+CODEX_CHILD = "019a0000-0000-7000-8000-000000000002"
+
+
+def codex_parent(tell: str = "output") -> list[dict[str, Any]]:
+    """A request whose first call starts a sub-agent and works on beside it; then another request.
+
+    `tell`: where the sub-agent's thread is told, in the call's `output` or in an `event`.
+    """
+    told = {"agent_id": CODEX_CHILD, "nickname": "Ada"} if tell == "output" else {"task_name": "x"}
+    lines = codex_session()
+    spawned = [
+        codex_line(5.2, "response_item", "function_call", name="spawn_agent", call_id="c9",
+                   arguments='{"message":"run the tests"}'),
+        codex_line(5.3, "response_item", "function_call_output", call_id="c9",
+                   output=json.dumps(told)),
+    ]  # fmt: skip
+    if tell == "event":
+        spawned.append(
+            codex_line(5.3, "event_msg", "collab_agent_spawn_end", call_id="c9",
+                       sender_thread_id=CODEX_THREAD, new_thread_id=CODEX_CHILD)
+        )  # fmt: skip
+    place = next(at for at, line in enumerate(lines) if line["payload"].get("call_id") == "c1")
+    return [
+        *lines[:place],
+        spawned[0],
+        *lines[place : place + 3],
+        *spawned[1:],
+        *lines[place + 3 :],
+    ]
+
+
+def codex_child() -> list[dict[str, Any]]:
+    """The sub-agent's thread, which begins with its parent's lines and gets a second message."""
+    spawn = {
+        "subagent": {"thread_spawn": {"parent_thread_id": CODEX_THREAD, "agent_role": "tester"}}
+    }
+    return [
+        codex_line(5.3, "session_meta", id=CODEX_CHILD, timestamp=at(5.3), source=spawn),
+        *codex_session()[:4],
+        codex_line(6, "event_msg", "task_started", started_at=at(6)),
+        codex_line(6, "event_msg", "user_message", message="run the tests"),
+        codex_line(6.5, "response_item", "function_call", name="shell", call_id="d1",
+                   arguments='{"command":["pytest"]}'),
+        tokens(6.6, (3800, 2100, 180, 70), (100, 0, 10, 0)),
+        codex_line(9, "response_item", "function_call_output", call_id="d1", output="2 passed"),
+        codex_line(10, "event_msg", "user_message", message="and say it"),
+        codex_line(11, "response_item", "message", role="assistant",
+                   content=[{"type": "output_text", "text": "they pass"}]),
+        tokens(11, (3900, 2150, 185, 70), (100, 50, 5, 0)),
+        codex_line(11, "event_msg", "task_complete", turn_id="y"),
+    ]  # fmt: skip
+
+
 # --- Gemini -----------------------------------------------------------------------------------
 
 

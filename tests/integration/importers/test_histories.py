@@ -18,7 +18,9 @@ from tests.integration.importers.histories import (
     claude_project,
     claude_session,
     claude_subagent,
+    codex_child,
     codex_line,
+    codex_parent,
     codex_session,
     gemini_session,
     text,
@@ -231,6 +233,31 @@ def test_a_codex_thread_passes_over_what_it_copied(tmp_path: Path, bring: Any, a
     assert {row["session"] for row in rows.values()} == {CODEX_THREAD}
     assert (rows["tester"]["llm_calls"], rows["tester"]["input_tokens"]) == (1, 100)
     assert rows["codex"]["llm_calls"] == 3
+
+
+@pytest.mark.parametrize(("tell", "first"), [("output", "parent"), ("event", "child")])
+def test_a_codex_sub_agent_is_a_lane_below_the_call_that_started_it(
+    tmp_path: Path, bring: Any, ask: Any, tell: str, first: str, capsys: Any
+) -> None:
+    """Whichever file was read first, and in the turn of its parent."""
+    files = {
+        "parent": write_lines(tmp_path / "rollout-a.jsonl", codex_parent(tell)),
+        "child": write_lines(tmp_path / "rollout-b.jsonl", codex_child()),
+    }
+    bring(files.pop(first))
+    bring(*files.values())
+    rows = ask("agent,session,turn,lane,step", "kind=llm")
+    places = [(row["agent"], row["turn"], row["lane"] == "main", row["step"]) for row in rows]
+    assert sorted(places) == [
+        ("codex", 0, True, 0), ("codex", 0, True, 1), ("codex", 1, True, 2),
+        ("tester", 0, False, 0), ("tester", 0, False, 1),
+    ]  # fmt: skip
+    assert {row["session"] for row in rows} == {CODEX_THREAD}
+    words = ["session", CODEX_THREAD, "--format", "json", "--data-dir", str(tmp_path / "store")]
+    assert main(words) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    hung = [(lane["parent"], lane["parent_step"]) for lane in run["lanes"]]
+    assert hung == [(None, None), ("main", 0)]
 
 
 def test_gemini(tmp_path: Path, bring: Any, ask: Any) -> None:
