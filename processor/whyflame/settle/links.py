@@ -14,7 +14,6 @@ from whyflame.settle.tree import hang_below
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whyflame.model import Operation
     from whyflame.settle.tree import Tree
 
 __all__ = ["attach_started"]
@@ -32,10 +31,11 @@ def attach_started(tree: Tree, run_of: Sequence[int]) -> None:
     Args:
         tree: Changed in place. run_of: Number of the run by position.
     """
-    if not any(operation.span.links for operation in tree.operations):
+    linking = [place for place, operation in enumerate(tree.operations) if operation.span.links]
+    if not linking:
         return
     below: dict[int, int] = {}
-    for starter, agent in _linked(tree):
+    for starter, agent in _linked(tree, linking):
         if agent not in below and _may_start(tree, run_of, starter, agent):
             top = starter
             while top >= 0 and top != agent:
@@ -46,29 +46,23 @@ def attach_started(tree: Tree, run_of: Sequence[int]) -> None:
         hang_below(tree, below)
 
 
-def _linked(tree: Tree) -> Iterator[tuple[int, int]]:
+def _linked(tree: Tree, linking: Sequence[int]) -> Iterator[tuple[int, int]]:
     """(starter, agent) of every link between a call and a root agent, in time order."""
-    places = {_id_of(operation): place for place, operation in _backwards(tree)}
-    for position, operation in enumerate(tree.operations):
-        for trace_id, span_id in operation.span.links:
-            other = places.get((operation.span.tenant, trace_id, span_id))
+    operations = tree.operations
+    wanted = {span_id for place in linking for _, span_id in operations[place].span.links}
+    places: dict[_Id, int] = {}
+    for place, operation in enumerate(operations):
+        span = operation.span
+        if span.span_id in wanted:
+            places.setdefault((span.tenant, span.trace_id, span.span_id), place)
+    for place in linking:
+        span = operations[place].span
+        for trace_id, span_id in span.links:
+            other = places.get((span.tenant, trace_id, span_id))
             if other is None:
                 continue
-            if operation.kind is Kind.AGENT:
-                yield other, position
-            else:
-                yield position, other
-
-
-def _backwards(tree: Tree) -> Iterator[tuple[int, Operation]]:
-    """The first of those with one id stays in a dictionary."""
-    operations = tree.operations
-    return ((place, operations[place]) for place in range(len(operations) - 1, -1, -1))
-
-
-def _id_of(operation: Operation) -> _Id:
-    span = operation.span
-    return span.tenant, span.trace_id, span.span_id
+            is_agent = operations[place].kind is Kind.AGENT
+            yield (other, place) if is_agent else (place, other)
 
 
 def _may_start(tree: Tree, run_of: Sequence[int], starter: int, agent: int) -> bool:
