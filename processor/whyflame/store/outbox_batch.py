@@ -64,8 +64,30 @@ class BatchQuery:
         return min(self.after_generation, self.held.generation - 1)
 
 
-# Span id to label samples with, and what to join for it. The root of a trace's agent work is its
-# first agent span; a trace without one has its first span.
+# Spans of the traces of a batch, and of each the outermost agent span that it lies in.
+_AGENT_ROOTS = """
+WITH RECURSIVE here AS MATERIALIZED (
+  SELECT span_key, trace_key, span_id, parent_id, start_ns, kind = 'agent' AS is_agent FROM spans
+  WHERE trace_key IN (SELECT trace_key FROM settled WHERE generation > {after})
+), below AS (
+  SELECT span_key, trace_key, span_id, CASE WHEN is_agent THEN span_id END AS root FROM here top
+  WHERE NOT EXISTS (
+    FROM here h WHERE h.trace_key = top.trace_key AND h.span_id = top.parent_id
+  )
+  UNION
+  SELECT h.span_key, h.trace_key, h.span_id,
+    coalesce(b.root, CASE WHEN h.is_agent THEN h.span_id END)
+  FROM below b JOIN here h ON h.trace_key = b.trace_key AND h.parent_id = b.span_id
+), firsts AS (
+  SELECT trace_key, arg_min(span_id, (NOT is_agent, start_ns)) AS first FROM here GROUP BY ALL
+)
+SELECT h.span_key AS link_key, lower(hex(coalesce(any_value(b.root), any_value(f.first)))) AS link
+FROM here h JOIN firsts f USING (trace_key) LEFT JOIN below b USING (span_key) GROUP BY h.span_key
+"""
+
+# Span id to label samples with, and what to join for it. The root of an operation is the outermost
+# agent span that it lies in; of one that lies in none it is the first agent span of the trace, and
+# of a trace without any its first span.
 _LINKS = {
     "off": ("''", ""),
     "operation": (
@@ -77,12 +99,7 @@ _LINKS = {
     ),
     "root": (
         "coalesce(l.link, '')",
-        (
-            "LEFT JOIN (SELECT trace_key AS link_key, "
-            "lower(hex(arg_min(span_id, (kind <> 'agent', start_ns)))) AS link FROM spans "
-            "WHERE trace_key IN (SELECT trace_key FROM settled WHERE generation > {after}) "
-            "GROUP BY trace_key) l ON l.link_key = s.trace_key"
-        ),
+        f"LEFT JOIN ({_AGENT_ROOTS}) l ON l.link_key = s.span_key",
     ),
 }
 

@@ -5,11 +5,13 @@ All cases lie in one store, each as a tenant of its own, and go to every flavour
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from tests import corpus
 from tests.doubles.pyroscope import Double, Flavour, Limits
 from tests.integration.export.world import SECOND, Clock
@@ -21,6 +23,7 @@ from whyflame.export import ExportJob, build_exporter
 from whyflame.export.fake import InlineExecutor
 from whyflame.fold.where import Fragment, compile_tenant
 from whyflame.store.totals import totals
+from whyflame_exporters.profile_ids import PROFILE_ID, mark_agent_roots
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,11 +39,27 @@ HOUR = 3600 * SECOND
 
 Rows = dict[str, dict[str, Any]]
 Sums = dict[str, dict[str, dict[str, int]]]
+Links = dict[str, set[str]]
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """What came of it, by name of the case.
+
+    Attributes:
+        rows: Row of `totals`. sums: By flavour, sums over all series.
+        linked: Span ids on samples. roots: Outermost agent spans of counted operations.
+    """
+
+    rows: Rows
+    sums: Sums
+    linked: Links
+    roots: Links
 
 
 @pytest.fixture(scope="module")
-def pushed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Rows, Sums]:
-    """Row of `totals` by case; and by flavour and case, sums over all series."""
+def pushed(tmp_path_factory: pytest.TempPathFactory) -> Pushed:
+    """The whole corpus in the servers."""
     folder: Path = tmp_path_factory.mktemp("corpus")
     for name, case in corpus.cases().items():
         import_captures(folder, Config(), case.requests(), tenant=name)
@@ -60,14 +79,42 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Rows, Sums]:
             for flavour in Flavour
         }
         push(store, doubles, clock)
+        roots = agent_roots(store)
         store.close()
         assert all(set(double.statuses) == {200} for double in doubles.values())
         for double in doubles.values():
             double.compact()
-        return rows, {
+        sums = {
             flavour: {name: double.profiles.sums(name) for name in corpus.names()}
             for flavour, double in doubles.items()
         }
+        return Pushed(rows, sums, span_ids(doubles[Flavour.V2_2]), roots)
+
+
+def span_ids(double: Double) -> Links:
+    """Span ids on samples, by tenant."""
+    found: Links = defaultdict(set)
+    for profile in double.profiles.all:
+        found[profile.tenant].update(dict(labels)["span_id"] for _, labels, _ in profile.stacks)
+    return found
+
+
+def agent_roots(store: Store) -> Links:
+    """By tenant, the outermost agent span above each counted operation that has one."""
+    rows = store.cursor().execute(
+        "SELECT s.tenant, s.trace_key, s.span_id, s.parent_id, s.kind = 'agent', "
+        "s.span_key IN (SELECT span_key FROM operations WHERE counted) FROM spans s"
+    )
+    spans = {(tenant, trace, span): rest for tenant, trace, span, *rest in rows.fetchall()}
+    found: Links = defaultdict(set)
+    for (tenant, trace, span), (_, _, counted) in spans.items():
+        above, at = None, span if counted else None
+        while at is not None and (tenant, trace, at) in spans:
+            parent, is_agent, _ = spans[tenant, trace, at]
+            above, at = at if is_agent else above, parent
+        if above is not None:
+            found[tenant].add(above.hex())
+    return found
 
 
 def condition(tenant: str) -> Fragment:
@@ -99,10 +146,9 @@ def expected_sums(row: dict[str, Any]) -> dict[str, int]:
 
 @pytest.mark.parametrize("flavour", [flavour.value for flavour in Flavour])
 @pytest.mark.parametrize("name", corpus.names())
-def test_series_sum_up_to_the_totals(pushed: tuple[Rows, Sums], name: str, flavour: str) -> None:
+def test_series_sum_up_to_the_totals(pushed: Pushed, name: str, flavour: str) -> None:
     """Per measure, the sum over all series equals `totals`; cost within the carry."""
-    rows, by_flavour = pushed
-    row, sums = rows[name], Counter(by_flavour[flavour][name])
+    row, sums = pushed.rows[name], Counter(pushed.sums[flavour][name])
     cost = sums.pop("cost", 0)
     assert sums == Counter(expected_sums(row))
     assert abs((row["cost_usd"] or 0) * 1e9 - cost * 1000) < CARRY_NANOUSD
@@ -111,3 +157,27 @@ def test_series_sum_up_to_the_totals(pushed: tuple[Rows, Sums], name: str, flavo
         counts.get(key, row[key]) or 0 for key in ("llm_calls", "embedding_calls", "tool_calls")
     )
     assert sums["operations"] == calls
+
+
+def marked(name: str) -> set[str]:
+    """Profile ids on the spans of a case that are forwarded in one request."""
+    request = ExportTraceServiceRequest()
+    for signal, body in corpus.cases()[name].requests():
+        if signal == "traces":
+            request.MergeFromString(body)
+    sent = ExportTraceServiceRequest.FromString(mark_agent_roots(request.SerializeToString()))
+    return {
+        attribute.value.string_value
+        for resource in sent.resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+        for attribute in span.attributes
+        if attribute.key == PROFILE_ID
+    }
+
+
+@pytest.mark.parametrize("name", corpus.names())
+def test_a_link_from_an_agent_span_opens_its_flame_graph(pushed: Pushed, name: str) -> None:
+    """Outermost agent spans carry the id that the samples of all their operations carry."""
+    assert pushed.roots[name] <= pushed.linked[name]
+    assert pushed.roots[name] <= marked(name)

@@ -278,9 +278,17 @@ def with_spans(world: World) -> tuple[str, str]:
 
 def append_spans(world: World, *operations: Operation) -> None:
     world.store.cursor().executemany(
-        "INSERT INTO spans (span_key, trace_key, span_id, kind, start_ns) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO spans (span_key, trace_key, span_id, parent_id, kind, start_ns) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (op.span.span_key, 1, op.span.span_id, op.span.kind.value, op.span.start_ns)
+            (
+                op.span.span_key,
+                1,
+                op.span.span_id,
+                op.span.parent_id,
+                op.span.kind.value,
+                op.span.start_ns,
+            )
             for op in operations
         ],
     )
@@ -291,6 +299,29 @@ def test_samples_carry_the_root_span_when_asked(world: World) -> None:
     (profile,) = pushed(world, span_links="root")
     assert profile.label_sets == ((("span_id", root),),)
     assert len(profile) == 2
+
+
+def test_agents_side_by_side_each_have_their_own_samples(world: World) -> None:
+    """Hand-offs under one workflow; who lies in no agent goes to the first, a circle too."""
+    names = ("flow", "triage", "call", "billing", "helper", "call", "call", "circle")
+    kinds = {"flow": Kind.OTHER, "call": Kind.LLM, "circle": Kind.LLM}
+    parents = (None, 0, 1, 0, 3, 4, 0, 7)
+    operations = []
+    for number, (name, parent) in enumerate(zip(names, parents, strict=True)):
+        kind = kinds.get(name, Kind.AGENT)
+        operation = world.operation(trace=1, kind=kind, counted=kind is Kind.LLM, agent="a")
+        operation.span.kind = kind
+        operation.span.start_ns = number
+        if parent is not None:
+            above = operation if parent == number else operations[parent]
+            operation.span.parent_id = above.span.span_id
+        operations.append(operation)
+    append_spans(world, *operations)
+    world.settle(*operations)
+    (profile,) = pushed(world, span_links="root")
+    triage, billing = (operations[number].span.span_id.hex() for number in (1, 3))
+    calls = {labels: values[0] for _, labels, values in profile.stacks()}
+    assert calls == {(("span_id", triage),): 3, (("span_id", billing),): 1}
 
 
 def test_samples_carry_their_own_span_when_asked(world: World) -> None:
