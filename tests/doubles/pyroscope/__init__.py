@@ -4,8 +4,8 @@ Clauses are numbered as in the contract checks for profile backends; each has it
 `tests/integration/doubles/`. Run one by hand with `python -m tests.doubles.pyroscope`.
 """
 
-from tests.doubles.pyroscope.faults import LOST_ANSWER, RESET, Fault
+from tests.doubles.pyroscope.faults import LOST_ANSWER, RESET, TIMEOUT, Fault
 from tests.doubles.pyroscope.limits import Flavour, Limits
 from tests.doubles.pyroscope.server import Double
 
-__all__ = ["LOST_ANSWER", "RESET", "Double", "Fault", "Flavour", "Limits"]
+__all__ = ["LOST_ANSWER", "RESET", "TIMEOUT", "Double", "Fault", "Flavour", "Limits"]

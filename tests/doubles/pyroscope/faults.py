@@ -13,12 +13,14 @@ class Fault:
     Attributes:
         status: HTTP status; 0 closes the connection without an answer.
         stored: The push is carried out all the same: the answer is what gets lost.
+        hangs: Nothing is answered until the client has given up waiting.
         code, message: Connect error body. headers: Extra headers, such as Retry-After.
         text: A body that is no Connect error, as proxies send.
     """
 
     status: int
     stored: bool = False
+    hangs: bool = False
     code: str = "unknown"
     message: str = "armed by the test"
     headers: dict[str, str] = field(default_factory=dict)
@@ -27,6 +29,7 @@ class Fault:
 
 LOST_ANSWER = Fault(0, stored=True)
 RESET = Fault(0)
+TIMEOUT = Fault(0, stored=True, hangs=True)
 CODES = {400: "invalid_argument", 401: "unauthenticated", 403: "permission_denied",
          404: "not_found", 429: "resource_exhausted", 500: "unknown", 503: "unavailable",
          504: "deadline_exceeded"}  # fmt: skip

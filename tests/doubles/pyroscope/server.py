@@ -243,7 +243,7 @@ def decode_body(headers: dict[str, str], body: bytes) -> bytes:
 
 def _fault_answer(fault: Fault) -> Answer | None:
     if fault.status == 0:
-        return None
+        return Answer(0, "", b"") if fault.hangs else None
     if fault.text is not None:
         return Answer(fault.status, "text/html", fault.text.encode(), fault.headers)
     return error_answer(fault.code, fault.message, fault.status, fault.headers)
@@ -281,8 +281,10 @@ def _handler_for(double: Double) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(headers.get("content-length", 0)))
             answer = double.answer(self.command, self.path, headers, body)
             double.statuses.append(answer.status if answer else 0)
-            if answer is None:
+            if answer is None or answer.status == 0:
                 self.close_connection = True
+                if answer is not None:
+                    self.rfile.read(1)  # returns when the client has hung up
                 return
             self.send_response(answer.status)
             self.send_header("Content-Type", answer.kind)

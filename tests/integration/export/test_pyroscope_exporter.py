@@ -11,7 +11,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.doubles.pyroscope import LOST_ANSWER, RESET, Double, Fault, Flavour, Limits
+from tests.doubles.pyroscope import LOST_ANSWER, RESET, TIMEOUT, Double, Fault, Flavour, Limits
 from tests.integration.export.backends import make_certificate, make_payload
 from tests.integration.export.world import World, make_job
 
@@ -144,6 +144,19 @@ def test_nobody_listens(start: Start) -> None:
     exporter = start("http://127.0.0.1:9")
     with pytest.raises(UnavailableError, match="127\\.0\\.0\\.1:9"):
         exporter.send(make_payload(1))
+
+
+def test_an_answer_that_takes_too_long_may_still_have_been_stored(
+    double: Double, start: Start
+) -> None:
+    exporter, payload = start(double, timeout="200ms"), make_payload(1)
+    double.fail_next(TIMEOUT)
+    with pytest.raises(UnavailableError, match="timed out"):
+        exporter.send(payload)
+    exporter.send(payload)
+    assert double.sums()["tokens"] == 240
+    double.compact()
+    assert double.sums()["tokens"] == 120
 
 
 def test_redirects_are_not_followed(start: Start) -> None:
