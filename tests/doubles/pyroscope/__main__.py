@@ -21,7 +21,10 @@ def main() -> None:
     options = parser.parse_args()
     limits = Limits(reject_older_seconds=options.reject_older, multitenancy=options.multitenancy)
     with Double(options.flavour, limits, port=options.port) as double:
-        sys.stdout.write(f"{double.flavour.value} on {double.url}, state on /double/state\n")
+        sys.stdout.write(
+            f"{double.flavour.value} on {double.url} (HTTP and gRPC), /double/state says what arrived, "
+            "/double/stacks/tokens shows it folded, /double/compact drops duplicates\n"
+        )
         _watch(double)
 
 

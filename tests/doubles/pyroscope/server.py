@@ -140,6 +140,11 @@ class Double:
             "label_sets": [dict(labels) for labels in sorted(self.profiles.label_sets())],
         }
 
+    def folded(self, sample_type: str) -> str:
+        """Stacks of one sample type over all series, as folded text."""
+        stacks = sorted(self.profiles.stacks(sample_type).items())
+        return "".join(f"{';'.join(frames)} {value}\n" for frames, value in stacks)
+
     def start(self) -> Double:
         self._thread.start()
         self._grpc.start()
@@ -166,6 +171,8 @@ class Double:
             return Answer(200, "application/json", json.dumps(self.state(), indent=1).encode())
         if path == "/double/compact":
             return Answer(200, "application/json", json.dumps({"removed": self.compact()}).encode())
+        if path.startswith("/double/stacks/"):
+            return Answer(200, "text/plain", self.folded(path.rpartition("/")[2]).encode())
         route, _, query = path.partition("?")
         if route in INGEST_PATHS and method == "POST":
             return Answer(*handle_ingest(self._distributor, query, headers, body))

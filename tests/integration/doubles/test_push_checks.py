@@ -458,3 +458,8 @@ def test_ready_and_state(double: Double) -> None:
     state = httpx.get(double.url + "/double/state", trust_env=False).json()
     assert state["sums"]["tokens"] == 8
     assert state["series"] == 4
+    folded = httpx.get(double.url + "/double/stacks/tokens", trust_env=False).text
+    assert folded == "".join(
+        f"{';'.join(frames)} {value}\n"
+        for frames, value in sorted(double.profiles.stacks("tokens").items())
+    )
