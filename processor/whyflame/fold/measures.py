@@ -85,8 +85,8 @@ _ALL = (
     _measure("reasoning_tokens", "count", ("reasoning",), "tokens of hidden reasoning"),
     _measure("output_visible", "count", ("output_visible",), "tokens of visible output"),
     _measure("errors", "count", ("errors",), "failed operations"),
-    _measure("input_bytes", "bytes", ("input_bytes",), "bytes sent to models and tools"),
-    _measure("output_bytes", "bytes", ("output_bytes",), "bytes that came back"),
+    _measure("input_bytes", "bytes", ("input_bytes",), "bytes of newest user messages and tool arguments"),
+    _measure("output_bytes", "bytes", ("output_bytes",), "bytes of answers and tool results"),
 )
 
 MEASURE_BY_NAME: dict[str, Measure] = {measure.name: measure for measure in _ALL}

@@ -14,7 +14,7 @@ from whyflame.settle.histories import match_histories
 from whyflame.settle.ledger import Ledger
 from whyflame.settle.matching import match_calls, match_tools
 from whyflame.settle.messages import is_message
-from whyflame.settle.numbers import fill_numbers, take_numbers
+from whyflame.settle.numbers import fill_numbers, take_numbers, take_sizes
 from whyflame.settle.repeats import merge_equal_spans
 from whyflame.settle.signals import choose_signals
 from whyflame.settle.views import (
@@ -110,6 +110,8 @@ def _fill_counted(ledger: Ledger, index: int, operation: Operation) -> None:
         operation.operations = 1
         _merge_status(operation, views)
         operation.errors = int(operation.status is Status.ERROR)
+        for view in views:
+            take_sizes(operation, view)
     if is_call(operation.span):
         fill_numbers(operation, views)
         if operation.model is None:
@@ -126,6 +128,7 @@ def _fill_single(ledger: Ledger, index: int, operation: Operation) -> None:
     if kind in WORK:
         operation.operations = 1
         operation.errors = int(failed)
+        take_sizes(operation, operation.span)
         operation.error_type = (operation.error_type or None) if failed else None
     if kind in CALLS:
         take_numbers(operation, operation.span)

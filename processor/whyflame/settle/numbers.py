@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whyflame.model import Kind
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whyflame.model import Operation, Span
 
-__all__ = ["fill_numbers", "take_numbers"]
+__all__ = ["fill_numbers", "take_numbers", "take_sizes"]
 
 
 def fill_numbers(operation: Operation, views: Sequence[Span]) -> None:
@@ -36,6 +38,21 @@ def take_numbers(operation: Operation, source: Span) -> None:
     operation.output_visible = source.output_visible
     operation.reasoning = source.reasoning
     operation.cost_nanousd = source.cost_nanousd
+
+
+def take_sizes(operation: Operation, view: Span) -> None:
+    """Bytes of the texts that one view tells, where no view before it did."""
+    content = view.content
+    if content is None:
+        return
+    if operation.kind is Kind.TOOL:
+        sent, received = content.arguments_bytes, content.result_bytes
+    else:
+        sent, received = content.prompt_bytes, content.response_bytes
+    if operation.input_bytes is None:
+        operation.input_bytes = sent
+    if operation.output_bytes is None:
+        operation.output_bytes = received
 
 
 def _input(view: Span | Operation) -> int | None:

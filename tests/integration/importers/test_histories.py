@@ -101,6 +101,10 @@ def test_claude_code_structure(tmp_path: Path, bring: Any, ask: Any) -> None:
     assert tools["Bash"]["tool_errors"] == 1
     assert tools["Bash"]["duration_seconds"] == 20
     assert tools["Read"]["duration_seconds"] == 0.25
+    out = tmp_path / "bytes.folded"
+    words = ["profile", "--measure", "output_bytes", "--stack", "tool", "--where", "kind=tool"]
+    assert main([*words, "-o", str(out), "--data-dir", str(tmp_path / "store")]) == 0
+    assert "Bash 8" in out.read_text().splitlines()  # "1 failed"
 
 
 def test_any_file_of_a_session_brings_all_of_it(tmp_path: Path, bring: Any, ask: Any) -> None:

@@ -356,3 +356,30 @@ def test_cycles_do_not_loop() -> None:
     """Spans that are each other's parents are settled all the same."""
     operations = rows(Row("x", "a", chat(), id=1, parent=2), Row("x", "b", agent(), id=2, parent=1))
     assert total(operations, "llm_calls") == (1,)
+
+
+def test_bytes_are_those_of_the_texts_and_unknown_without_them() -> None:
+    """The newest user message and the answer, arguments and result; of agents none."""
+    said = {"gen_ai.input.messages": '[{"role": "user", "content": "héllo"}]',
+            "gen_ai.output.messages": '[{"role": "assistant", "content": "yes"}]'}  # fmt: skip
+    ran = {"gen_ai.tool.call.arguments": "ls -l", "gen_ai.tool.call.result": "four"}
+    found = rows(
+        Row("x", "invoke_agent a", agent(**said), id=1),
+        Row("x", "chat", chat() | said, id=2, parent=1),
+        Row("x", "execute_tool", tool("bash") | ran, id=3, parent=1),
+        Row("x", "chat", chat(), id=4, parent=1),
+    )
+    assert [(op.input_bytes, op.output_bytes) for op in found] == [
+        (None, None), (6, 3), (5, 4), (None, None),
+    ]  # fmt: skip
+
+
+def test_bytes_come_from_the_outermost_view_that_has_the_text() -> None:
+    outer = silent(**{"gen_ai.output.messages": '[{"role": "assistant", "content": "yes"}]'})
+    inner = chat() | {"gen_ai.input.messages": '[{"role": "user", "content": "hello"}]',
+                      "gen_ai.output.messages": '[{"role": "assistant", "content": "YES!"}]'}  # fmt: skip
+    found = rows(
+        Row("x", "chat", outer, id=1, start=0, end=100),
+        Row(OPENAI, "openai.chat", inner, id=2, parent=1, start=5, end=95),
+    )
+    assert [(op.input_bytes, op.output_bytes) for op in found if op.counted] == [(5, 3)]
