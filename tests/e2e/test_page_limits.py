@@ -248,3 +248,18 @@ def test_no_page_is_wider_than_a_phone(browser: Browser, fleet: Fleet) -> None:
         page.locator(".flame[data-drawn], .empty, td").first.wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, query
     context.close()
+
+
+def test_long_names_and_unknown_prices_fit_a_phone(browser: Browser, tmp_path: Path) -> None:
+    """A name without a space to break at; a cost that nobody knows is not shown as $0."""
+    long = "y" * 200
+    operations = [made(1, 1, path=long, session=long, agent=long)]
+    context = browser.new_context(viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    with serving(tmp_path, operations) as server:
+        for query in ("", f"?page=session&session={long}", "?page=sessions", f"?sandwich={long}"):
+            page.goto(f"{server.url}/{query}")
+            page.locator(".flame[data-drawn], td, .step").first.wait_for()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, query[:20]
+        assert "cost\nnone known" in page.locator("dl.facts").first.inner_text()
+    context.close()

@@ -37,7 +37,9 @@ export function figure(value, unit) {
 }
 
 // The exact figure, and a long time in hours and minutes too.
+// A profile adds up what is known: a call without a price adds nothing, which is no price of $0.
 export function readable(value, unit) {
+  if (unit === "nanousd" && !Number(value)) return "none known";
   const exact = figure(value, unit),
     seconds = Number(value) / 1e9;
   return unit === "nanoseconds" && Math.abs(seconds) >= 60 ? `${duration(seconds)}  ·  ${exact}` : exact;
