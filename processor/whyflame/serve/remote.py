@@ -161,12 +161,24 @@ class RemoteQuestions:
                 return content
         except urllib.error.HTTPError as error:
             raise _error(error) from error
-        except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "reason", error)
+        except OSError as error:
+            raise NoAnswer(_no_answer(self._url, error)) from error
+        except http.client.BadStatusLine as error:
             raise NoAnswer(
-                f"no server answers at {self._url} ({reason}); start `whyflame serve`, "
-                "or give --data-dir for a store that is not in use"
+                f"what answers at {self._url} does not speak HTTP; is that the OTLP/gRPC port? "
+                "The API and the page have one of their own (4319 unless configured)"
             ) from error
+        except http.client.HTTPException as error:
+            raise NoAnswer(_no_answer(self._url, error)) from error
+
+
+def _no_answer(url: str, error: Exception) -> str:
+    reason = getattr(error, "reason", error)
+    said = reason.strerror if isinstance(reason, OSError) and reason.strerror else reason
+    return (
+        f"no server answers at {url} ({said}); start `whyflame serve`, or give --data-dir for a "
+        "store that is not in use"
+    )
 
 
 def _filter(chosen: Filter) -> list[tuple[str, str]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import socket
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import grpc
 import pytest
 from tests.otlp import Row, traces
 
@@ -122,3 +124,22 @@ def test_a_file_that_is_not_there_is_named_without_a_number(
 ) -> None:
     assert main(["import", "--data-dir", empty, "nowhere.json"]) == 1
     assert capsys.readouterr().err == "whyflame: nowhere.json: No such file or directory\n"
+
+
+def test_the_otlp_port_is_not_the_api(capsys: pytest.CaptureFixture[str]) -> None:
+    """What gRPC says there is no text to print."""
+    server = grpc.server(ThreadPoolExecutor(1))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        assert main(["top", "--url", f"http://127.0.0.1:{port}"]) == 1
+    finally:
+        server.stop(None)
+    said = capsys.readouterr().err
+    assert "does not speak HTTP; is that the OTLP/gRPC port?" in said
+    assert said.rstrip("\n").isprintable()
+
+
+def test_no_server_says_how_to_start_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["top", "--url", "http://127.0.0.1:1"]) == 1
+    assert "(Connection refused); start `whyflame serve`" in capsys.readouterr().err
