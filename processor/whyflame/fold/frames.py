@@ -22,7 +22,9 @@ __all__ = [
     "clean_frame",
     "column_frames",
     "cut_text",
+    "frames_of",
     "label_by_id",
+    "names_by_id",
     "read_once",
 ]
 
@@ -123,7 +125,7 @@ class ColumnFrames:
         frames: Frame by name; "" where nothing is left to show.
     """
 
-    names: dict[Any, Sequence[str]]
+    names: Mapping[Any, Sequence[str]]
     frames: dict[str, str]
 
     def stack(self, value: Any) -> tuple[str, ...]:
@@ -139,30 +141,38 @@ class ColumnFrames:
 
 def column_frames(column: Column, ids: Iterable[Any], dictionary: Dictionary) -> ColumnFrames:
     """Look up the values of a column; thousands of paths share names that are cleaned once."""
-    names = _raw_texts(column, list(ids), dictionary)
+    names = names_by_id(column, list(ids), dictionary)
     distinct = set(chain.from_iterable(names.values()))
+    return ColumnFrames(names, dict(zip(distinct, frames_of(column, distinct), strict=True)))
+
+
+def frames_of(column: Column, names: Iterable[str]) -> list[str]:
+    """The frame that each name of a column becomes; "" where nothing is left to show."""
     if column.role is Role.NUMBER:
-        return ColumnFrames(names, {name: f"{column.field} {name}" for name in distinct})
-    return ColumnFrames(names, {name: clean_frame(name, column.field) for name in distinct})
+        return [f"{column.field} {name}" for name in names]
+    return [clean_frame(name, column.field) for name in names]
 
 
 def label_by_id(column: Column, ids: Iterable[Any], dictionary: Dictionary) -> dict[Any, str]:
     """Label value that each value of a column stands for; empty for the unknown."""
-    texts = _raw_texts(column, list(ids), dictionary)
+    texts = names_by_id(column, list(ids), dictionary)
     return {key: clean_text(row[0]) if row else "" for key, row in texts.items()}
 
 
-def _raw_texts(
+def names_by_id(
     column: Column, ids: Sequence[Any], dictionary: Dictionary
-) -> dict[Any, Sequence[str]]:
+) -> Mapping[Any, Sequence[str]]:
+    """Names of each value of a column, as stored: none for the unknown, several for a path."""
     if column.role is Role.TEXT:
         return {text: (text,) if text else () for text in ids}
     known = [number for number in ids if number >= 0]
+    if column.role is Role.PATH and len(found := dictionary.paths(known)) == len(ids):
+        return found  # the usual case: thousands, and all of them known
     texts: dict[Any, Sequence[str]] = dict.fromkeys(ids, ())
     match column.role:
         case Role.STRING:
-            found = dictionary.strings(known)
-            texts.update((number, (found[number],)) for number in known if number in found)
+            strings = dictionary.strings(known)
+            texts.update((number, (strings[number],)) for number in known if number in strings)
         case Role.NUMBER:
             texts.update((number, (str(number),)) for number in known)
         case Role.PATH:

@@ -4,102 +4,104 @@ from __future__ import annotations
 
 import threading
 import zlib
-from itertools import islice
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from types import TracebackType
+    from typing import Self
 
 __all__ = ["gzip_bytes"]
 
-_STEP = 1 << 16
-_STEPS = 16  # of a chunk, a megabyte
+# Samples repeat little that lies further back than this: chunks on their own make 1 % less of them
+# than one stream, in a tenth less time, since their window stays in the cache.
+_CHUNK = 1 << 16
 _WORKERS = 2
-_WITH_HEADER, _BARE = 31, -15  # zlib's codes for a gzip wrapping (time 0, no name) and for none
-_HEADER_BYTES = 10
-_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"
+_BARE = -15  # zlib's code for no wrapping
+_MEMORY = 9  # zlib's most; 4 to 7 % faster than its default, and 1 % smaller
+_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"  # no time, no name, Unix
 
 
 def gzip_bytes(pieces: Iterable[bytes], level: int) -> bytes:
     """What the pieces are together, as one gzip member; always the same bytes for the same input.
 
-    zlib does not hold Python's lock, so that what is there is deflated while later pieces are being
-    made. Bodies above a megabyte are deflated in chunks that end on byte boundaries, so that
-    together they are one stream.
+    Chunks of equal size are deflated each on its own, and end on byte boundaries, so that together
+    they are one stream. zlib does not hold Python's lock: chunks are deflated beside each other,
+    and while later pieces are being made.
     """
-    steps = _steps(pieces)
-    first = _Deflating(islice(steps, _STEPS), level)
-    second = b"".join(islice(steps, _STEPS))
-    if not second:
-        # The header that zlib writes for this level.
-        header = zlib.compressobj(level, zlib.DEFLATED, _WITH_HEADER).flush()[:_HEADER_BYTES]
-        return b"".join((header, first.end(zlib.Z_FINISH), _tail(first.checksum, first.size)))
-    from concurrent.futures import ThreadPoolExecutor  # small profiles do without its 10 ms
-
-    checksum, size = first.checksum, first.size
-    with ThreadPoolExecutor(_WORKERS) as pool:
-        packed = [pool.submit(first.end, zlib.Z_SYNC_FLUSH)]
-        chunk = second
-        while chunk:
-            packed.append(pool.submit(_deflate, chunk, level))
+    checksum = size = 0
+    with _Deflating(level) as deflating:
+        for chunk in _chunks(pieces):
             checksum, size = zlib.crc32(chunk, checksum), size + len(chunk)
-            chunk = b"".join(islice(steps, _STEPS))
-        body = b"".join([done.result() for done in packed])
-    end = zlib.compressobj(level, zlib.DEFLATED, _BARE).flush()
-    return b"".join((_HEADER, body, end, _tail(checksum, size)))
+            deflating.put(chunk, is_last=len(chunk) < _CHUNK)
+    tail = checksum.to_bytes(4, "little") + (size & 0xFFFFFFFF).to_bytes(4, "little")
+    return b"".join((_HEADER, *deflating.packed, tail))
 
 
-def _tail(checksum: int, size: int) -> bytes:
-    return checksum.to_bytes(4, "little") + (size & 0xFFFFFFFF).to_bytes(4, "little")
-
-
-class _Deflating:
-    """The first chunk, deflated in a thread of its own while its steps are being made.
-
-    Attributes:
-        checksum: CRC of the steps, once there is the last. size: Their bytes.
-    """
-
-    def __init__(self, steps: Iterable[bytes], level: int) -> None:
-        self.checksum = self.size = 0
-        self._packer = zlib.compressobj(level, zlib.DEFLATED, _BARE)
-        self._packed: list[bytes] = []
-        self._waiting: SimpleQueue[bytes] = SimpleQueue()
-        thread = threading.Thread(target=self._run)
-        thread.start()
-        try:
-            for step in steps:
-                self._waiting.put(step)
-        finally:
-            self._waiting.put(b"")
-            thread.join()
-
-    def _run(self) -> None:
-        while step := self._waiting.get():
-            self._packed.append(self._packer.compress(step))
-            self.checksum, self.size = zlib.crc32(step, self.checksum), self.size + len(step)
-
-    def end(self, how: int) -> bytes:
-        """The whole chunk, closed as zlib's flush of this kind does."""
-        return b"".join((*self._packed, self._packer.flush(how)))
-
-
-def _steps(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in steps of equal size, whatever the pieces; none is empty."""
+def _chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in chunks of equal size, whatever the pieces, and a smaller or empty last one."""
     waiting = bytearray()
     for piece in pieces:
         waiting += piece
-        if len(waiting) >= _STEP:
-            whole = len(waiting) - len(waiting) % _STEP
+        whole = len(waiting) - len(waiting) % _CHUNK
+        if whole:
             view = bytes(waiting[:whole])
             del waiting[:whole]
-            for start in range(0, whole, _STEP):
-                yield view[start : start + _STEP]
-    if waiting:
-        yield bytes(waiting)
+            for start in range(0, whole, _CHUNK):
+                yield view[start : start + _CHUNK]
+    yield bytes(waiting)
 
 
-def _deflate(chunk: bytes, level: int) -> bytes:
-    packer = zlib.compressobj(level, zlib.DEFLATED, _BARE)
-    return packer.compress(chunk) + packer.flush(zlib.Z_SYNC_FLUSH)
+class _Deflating:
+    """Threads that deflate chunks, from the first whole one on: a small body needs none.
+
+    Attributes:
+        packed: The chunks deflated, once the block has ended.
+    """
+
+    def __init__(self, level: int) -> None:
+        self.packed: list[bytes] = []
+        self._level = level
+        self._waiting: SimpleQueue[tuple[int, bytes] | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._errors: list[BaseException] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def put(self, chunk: bytes, *, is_last: bool) -> None:
+        """The next chunk."""
+        self.packed.append(b"")
+        if is_last:
+            self.packed[-1] = self._deflated(chunk, zlib.Z_FINISH)
+            return
+        if len(self._threads) < _WORKERS:
+            self._threads.append(threading.Thread(target=self._run))
+            self._threads[-1].start()
+        self._waiting.put((len(self.packed) - 1, chunk))
+
+    def _run(self) -> None:
+        try:
+            while task := self._waiting.get():
+                place, chunk = task
+                self.packed[place] = self._deflated(chunk, zlib.Z_SYNC_FLUSH)
+        except BaseException as error:  # noqa: BLE001 - raised where the body is wanted
+            self._errors.append(error)
+
+    def _deflated(self, chunk: bytes, how: int) -> bytes:
+        packer = zlib.compressobj(self._level, zlib.DEFLATED, _BARE, _MEMORY)
+        return packer.compress(chunk) + packer.flush(how)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join()
+        if self._errors and error is None:
+            raise self._errors[0]

@@ -1,12 +1,14 @@
 """pprof: the format that `go tool pprof`, Pyroscope and Parca read.
 
 Written by hand: the messages are few, and the same integers can be laid out by numpy for millions of
-samples. Ids run 1..n by first use (Parca insists), `system_name` stays empty (else pprof cuts names
-at brackets), one mapping, one location per function. Equal profiles give equal bytes.
+samples. Ids run 1..n (Parca insists), the most frequent frame first, since 127 of them fit one byte.
+`system_name` stays empty (else pprof cuts names at brackets), one mapping, one location per function.
+Equal profiles give equal bytes.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -70,14 +72,11 @@ def _pieces(profile: Profile, options: PprofOptions) -> Iterator[bytes]:
     mapping = _number(1, 1) + _number(5, strings.index(options.mapping)) + _number(7, 1)
     comments = [_number(13, strings.index(comment)) for comment in profile.comments]
     labels = [_label_messages(strings, labels) for labels in profile.label_sets]
-    frame_order = _first_use(profile)
-    names = strings.indices([profile.frames[number] for number in frame_order])
-    ids = [0] * len(frame_order)
-    for position, number in enumerate(frame_order, 1):
-        ids[number] = position
+    frame_order = _by_frequency(profile)
     yield b"".join(head)
-    yield from _samples(profile, ids, labels)
+    yield from _samples(profile, frame_order, labels)
     # While the samples are still being deflated.
+    names = strings.indices([profile.frames[number] for number in frame_order])
     default = _number(14, strings.index(profile.default))
     yield b"".join(
         [
@@ -170,21 +169,25 @@ def _tables(names: Sequence[int]) -> bytes:
     return b"".join(locations + functions)
 
 
-def _first_use(profile: Profile) -> list[int]:
+def _by_frequency(profile: Profile) -> list[int]:
+    """Frame numbers, those that stand in most stacks first; by text where that is equal."""
     if is_numpy_worth_it(len(profile)):
-        from whyflame.fold.pprof_vectors import first_use
+        from whyflame.fold.pprof_vectors import by_frequency
 
-        return first_use(profile)
-    return list(dict.fromkeys(profile.frame_ids))
+        return by_frequency(profile)
+    times = Counter(profile.frame_ids)
+    return sorted(range(len(profile.frames)), key=times.__getitem__, reverse=True)
 
 
-def _samples(profile: Profile, ids: Sequence[int], labels: Sequence[bytes]) -> Iterator[bytes]:
+def _samples(
+    profile: Profile, frame_order: Sequence[int], labels: Sequence[bytes]
+) -> Iterator[bytes]:
     if is_numpy_worth_it(len(profile)):
         from whyflame.fold.pprof_vectors import encode_samples
 
-        yield from encode_samples(profile, ids, labels)
+        yield from encode_samples(profile, frame_order, labels)
         return
-    encoded = _varints(ids)
+    encoded = dict(zip(frame_order, _varints(range(1, len(frame_order) + 1)), strict=True))
     # Backwards: leaf first, the last sample at the beginning.
     pieces = list(map(encoded.__getitem__, reversed(profile.frame_ids)))
     bounds = [len(pieces) - offset for offset in profile.offsets]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whyflame.fold.profile import Profile
     from whyflame.fold.stack_keys import Array
 
-__all__ = ["encode_samples", "encode_tables", "first_use"]
+__all__ = ["by_frequency", "encode_samples", "encode_tables"]
 
 _BLOCK = 1 << 14  # samples at a time: the arrays stay in the cache
 _SMALL_BLOCK = 1 << 12  # where a few blocks are all: the first is deflated while others are made
@@ -30,28 +30,26 @@ _SAMPLE, _LOCATIONS, _VALUES = 0x12, 0x0A, 0x12
 _WIDTH_LIMITS = np.array([1 << 7 * size for size in range(1, 10)], dtype=np.uint64)
 
 
-def first_use(profile: Profile) -> list[int]:
-    """Frame numbers in the order in which the stacks first mention them, root first."""
-    flat = as_array(profile.frame_ids)
-    first = np.empty(len(profile.frames), dtype=np.int64)
-    # Backwards: of repeated positions the last assignment, the earliest mention, stays.
-    first[flat[::-1]] = np.arange(len(flat) - 1, -1, -1)
-    order: list[int] = np.argsort(first).tolist()
+def by_frequency(profile: Profile) -> list[int]:
+    """As in `pprof`: frame numbers, those that stand in most stacks first."""
+    times = np.bincount(as_array(profile.frame_ids), minlength=len(profile.frames))
+    order: list[int] = np.argsort(-times, kind="stable").tolist()
     return order
 
 
 def encode_samples(
-    profile: Profile, ids: Sequence[int], labels: Sequence[bytes]
+    profile: Profile, frame_order: Sequence[int], labels: Sequence[bytes]
 ) -> Iterator[bytes]:
     """The `sample` fields of a profile, block by block.
 
     Args:
         profile: What to write.
-        ids: Location id of every frame number.
+        frame_order: Frame numbers in the order of their location ids, which run from 1.
         labels: Encoded label fields of every label set.
     """
     offsets, flat = as_array(profile.offsets), as_array(profile.frame_ids)
-    id_table = np.array(ids, dtype=np.uint64)
+    id_table = np.empty(len(frame_order), dtype=np.uint64)
+    id_table[np.array(frame_order, dtype=np.intp)] = np.arange(1, len(frame_order) + 1)
     tables = (id_table, _widths(id_table), _Ragged(labels))
     columns = [as_array(column) for column in profile.values]
     label_ids = as_array(profile.label_ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -17,6 +18,7 @@ State = tuple[int, ...]
 """See `store.state`."""
 
 _ANSWERS = 64
+_LATELY_SECONDS = 10
 
 
 class Kept:
@@ -28,6 +30,7 @@ class Kept:
 
     def __init__(self) -> None:
         self._answers: OrderedDict[Hashable, tuple[State, object]] = OrderedDict()
+        self._sizes: dict[str, tuple[float, int]] = {}
         self._lock = threading.Lock()
         self.orphans: tuple[int, tuple[int, ...] | None] = (-1, ())
 
@@ -35,6 +38,7 @@ class Kept:
         """Forget all: a new writer may give a key again whose rows are gone."""
         with self._lock:
             self._answers.clear()
+            self._sizes.clear()
             self.orphans = (-1, ())
 
     def answer(
@@ -62,6 +66,18 @@ class Kept:
         if is_small(found) and look() == state:
             self._keep(question, (state, deepcopy(found)))
         return found
+
+    def lately(self, name: str, find: Callable[[], int]) -> int:
+        """A number that may be some seconds old: for choosing between ways that give the same.
+
+        Args:
+            name: Of the number. find: Looks it up.
+        """
+        now = time.monotonic()
+        known = self._sizes.get(name)
+        if known is None or now - known[0] > _LATELY_SECONDS:
+            known = self._sizes[name] = (now, find())
+        return known[1]
 
     def _keep(self, question: Hashable, entry: tuple[State, Any]) -> None:
         with self._lock:

@@ -41,3 +41,10 @@ def test_asked_ids_are_there(store: Store, ids: list[int], loaded: bool) -> None
 def test_a_few_ids_far_apart_do_not_read_the_table(store: Store) -> None:
     found = DictionaryTables(store, store.cursor()).strings([3, ROWS - 1])
     assert sorted(found) == [3, ROWS - 1]
+
+
+def test_paths_in_memory_share_their_names(store: Store) -> None:
+    """Thousands of paths are made of a few hundred names."""
+    assert len(store.paths) == ROWS
+    found = store.paths.values([1, 2, 3])
+    assert len({id(names[1]) for names in found.values()}) == 1

@@ -90,11 +90,11 @@ def test_types_and_header_are_those_of_the_contract() -> None:
 
 
 @pytest.mark.usefixtures("way")
-def test_ids_follow_first_use() -> None:
-    found = pprof_reader.read(encode(EXAMPLE))
-    assert found.functions == [
-        "coder", "fix login", "call gpt-5", "run bash", "tool: search<web>(q)"
-    ]  # fmt: skip
+def test_the_most_frequent_frames_have_the_smallest_ids() -> None:
+    rows = [((agent, "check", leaf), (), (1, 0, 0, 0)) for agent, leaf in ("ab", "ac", "bc", "dc")]
+    found = pprof_reader.read(encode(profile_of(rows)))
+    # As many as there are stacks, then three, two, and by text where that is equal.
+    assert found.functions == ["check", "c", "a", "b", "d"]
 
 
 def test_a_backend_may_want_other_names() -> None:
@@ -126,14 +126,26 @@ def test_a_large_body_is_one_gzip_member_and_always_the_same() -> None:
 
 
 @given(st.lists(st.binary(max_size=300), max_size=5), st.integers(1, 900), st.sampled_from((1, 6)))
-def test_a_small_body_is_what_zlib_makes_of_it_in_one_go(
+def test_bytes_do_not_depend_on_how_a_body_was_cut(
     texts: list[bytes], times: int, level: int
 ) -> None:
     pieces = [text * times for text in texts]
-    body = b"".join(pieces)[: 1 << 20]
-    packer = zlib.compressobj(level, zlib.DEFLATED, 31)
-    assert gzip_bytes([body], level) == packer.compress(body) + packer.flush()
-    assert gzip_bytes(pieces, level) == gzip_bytes([b"".join(pieces)], level)
+    body = b"".join(pieces)
+    assert gzip_bytes(pieces, level) == gzip_bytes([body], level)
+    assert gzip.decompress(gzip_bytes([body], level)) == body
+
+
+@pytest.mark.parametrize("size", [0, 1, (1 << 16) - 1, 1 << 16, 1 << 17, (1 << 17) + 1])
+def test_a_body_of_whole_chunks_ends_as_any_other(size: int) -> None:
+    before = threading.active_count()
+    assert gzip.decompress(gzip_bytes([bytes(size)], 1)) == bytes(size)
+    assert threading.active_count() == before
+
+
+def test_a_small_body_is_what_zlib_makes_of_it_in_one_go() -> None:
+    body = b"call gpt-5 " * 5000
+    packer = zlib.compressobj(1, zlib.DEFLATED, -15, 9)
+    assert gzip_bytes([body], 1)[10:-8] == packer.compress(body) + packer.flush()
 
 
 def test_an_error_while_pieces_are_made_is_the_callers_and_leaves_no_thread() -> None:
