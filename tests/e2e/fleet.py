@@ -19,7 +19,7 @@ from whyflame.serve.runner import Runner
 from whyflame.serve.store_questions import StoreQuestions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 LINKS = {"Tempo": "http://localhost:3000/trace/{trace_id}", "Odd": "javascript:alert({span_id})"}
@@ -55,8 +55,15 @@ def no_actions() -> Actions:
 @contextmanager
 def serve_fleet(folder: Path, requests: int) -> Iterator[Fleet]:
     """The application over a new store with the first requests of the demo's recording."""
+    with serve_requests(folder, islice(demo_data.requests(), requests)) as fleet:
+        yield fleet
+
+
+@contextmanager
+def serve_requests(folder: Path, requests: Iterable[tuple[str, bytes]]) -> Iterator[Fleet]:
+    """The application over a new store with these requests."""
     config = Config(http=HttpConfig(trace_links=LINKS))
-    import_captures(folder, config, islice(demo_data.requests(), requests))
+    import_captures(folder, config, requests)
     store = open_store(folder, config)
     try:
         questions, runner = StoreQuestions(store, config, now_ns), Runner(store, config.query)
