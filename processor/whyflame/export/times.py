@@ -18,7 +18,8 @@ _MILLISECOND_NS = 1_000_000
 # Windows end at multiples of this; offsets stay below it, so windows never meet.
 _GRID_NS = 15 * SECOND_NS
 # Whole milliseconds first, since some servers join profiles of one millisecond; then nanoseconds.
-_SLOTS = 14_000
+# A prime: so many payloads of one replica pass before two share a millisecond.
+_SLOTS = 13_999
 
 
 def last_closed(now_ns: int) -> int:
@@ -35,7 +36,7 @@ def payload_time(window_end_ns: int, identifier: int, shard: int = 0) -> int:
         shard: Number of the replica.
     """
     round_number, slot = divmod(identifier * MAX_SHARDS + shard, _SLOTS)
-    return window_end_ns - (1 + slot) * _MILLISECOND_NS - round_number % _MILLISECOND_NS
+    return window_end_ns - (1 + slot) * _MILLISECOND_NS + round_number % _MILLISECOND_NS
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from whyflame.export.times import SECOND_NS, WindowControl, last_closed, payload_time
 
@@ -22,6 +22,15 @@ def test_neighbours_differ_by_milliseconds() -> None:
     times = [payload_time(end, number) // 1_000_000 for number in range(200)]
     assert len(set(times)) == 200
     assert payload_time(end, 0) == end - 1_000_000
+
+
+@given(st.integers(0, 10**7), st.integers(0, 63))
+@settings(max_examples=10)
+def test_thousands_of_payloads_of_a_replica_differ_by_milliseconds(first: int, shard: int) -> None:
+    """Pyroscope 1 joins profiles of one series and millisecond, and a window may grow for long."""
+    end = 120_000_000 * GRID
+    times = {payload_time(end, first + n, shard) // 1_000_000 for n in range(10_000)}
+    assert len(times) == 10_000
 
 
 def test_windows_of_different_width_never_meet() -> None:
