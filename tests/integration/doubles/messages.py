@@ -104,15 +104,21 @@ def push_json(
     return httpx.post(double.url + PUSH_PATH, json=body, headers=headers or {}, trust_env=False)
 
 
-def push_proto(double: Double, *profiles: bytes, **headers: str) -> httpx.Response:
-    """Push profiles of one series as protobuf."""
+def push_body(*profiles: bytes) -> bytes:
+    """A request with profiles of one series."""
     request = PushRequest()
     added = request.series.add()
     for name, value in LABELS.items():
         added.labels.add(name=name, value=value)
     for content in profiles:
         added.samples.add(raw_profile=content)
-    body = request.SerializeToString()
+    body: bytes = request.SerializeToString()
+    return body
+
+
+def push_proto(double: Double, *profiles: bytes, **headers: str) -> httpx.Response:
+    """Push profiles of one series as protobuf."""
+    body = push_body(*profiles)
     if headers.get("content_encoding") == "gzip":
         body = gzip.compress(body)
     sent = {"Content-Type": "application/proto"}

@@ -18,6 +18,7 @@ from tests.integration.doubles.messages import (
     padded,
     profile,
     push,
+    push_body,
     push_json,
     push_proto,
     series,
@@ -71,15 +72,10 @@ def test_check_02_proto(double: Double) -> None:
 
 
 def test_check_03_grpc(double: Double) -> None:
-    request = PushRequest()
-    added = request.series.add()
-    for name, value in LABELS.items():
-        added.labels.add(name=name, value=value)
-    added.samples.add(raw_profile=profile())
     assert double.url == f"http://{double.grpc_address}"
     with grpc.insecure_channel(double.grpc_address) as channel:
         call = channel.unary_unary(PUSH_PATH)
-        assert call(request.SerializeToString(), timeout=5) == b""
+        assert call(push_body(profile()), timeout=5) == b""
         with pytest.raises(grpc.RpcError) as caught:
             call(PushRequest().SerializeToString(), timeout=5)
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
