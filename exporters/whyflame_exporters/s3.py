@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -12,7 +13,8 @@ from urllib.parse import quote, urlsplit
 from whyflame.config import read_secret
 from whyflame.config.fields import section, setting
 from whyflame.errors import ConfigError
-from whyflame_exporters.answers import answer_error
+from whyflame.export import PausedError, UnavailableError
+from whyflame_exporters.answers import Answer, answer_error
 from whyflame_exporters.http import Endpoint, EndpointOptions, TlsOptions
 
 if TYPE_CHECKING:
@@ -23,6 +25,16 @@ __all__ = ["Bucket", "Credentials", "S3Options", "sign"]
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _UNRESERVED = "/-_.~"
+_CODE = re.compile(rb"<Code>(\w+)</Code>")
+# What S3 refuses with 400 or 409 though the object is sound: keys and settings, and bad moments.
+_PAUSING = {
+    "ExpiredToken": "unauthorized",
+    "InvalidToken": "unauthorized",
+    "TokenRefreshRequired": "unauthorized",
+    "AuthorizationHeaderMalformed": "wrong_address",
+    "IllegalLocationConstraintException": "wrong_address",
+}
+_PASSING = {"RequestTimeout", "IncompleteBody", "OperationAborted", "ConditionalRequestConflict"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +115,7 @@ class Bucket:
             headers["x-amz-security-token"] = credentials.token
         signed = sign("PUT", self._url.path + path, headers, credentials, self._options.region)
         headers["Authorization"] = signed
-        error = answer_error(self._endpoint.request("PUT", path, body, headers))
+        error = _error(self._endpoint.request("PUT", path, body, headers))
         if error is not None:
             raise error
 
@@ -120,6 +132,17 @@ class Bucket:
             read_secret(file) if file else options.secret_access_key,
             read_secret(token) if token else "",
         )
+
+
+def _error(answer: Answer) -> Exception | None:
+    """What an answer of S3 means: its code says more than the status."""
+    found = _CODE.search(answer.body)
+    code = found[1].decode() if found else ""
+    if code in _PAUSING:
+        return PausedError(f"HTTP {answer.status}: {code}", _PAUSING[code])
+    if code in _PASSING:
+        return UnavailableError(f"HTTP {answer.status}: {code}")
+    return answer_error(answer)
 
 
 def sign(

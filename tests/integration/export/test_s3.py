@@ -8,6 +8,7 @@ import pytest
 from tests.doubles.s3 import KEY_ID, REGION, SECRET, S3Double
 from tests.integration.export.backends import make_payload
 
+from whyflame.errors import PermanentError
 from whyflame.export import PausedError, UnavailableError
 from whyflame_exporters.files import FilesExporter, file_name
 
@@ -76,5 +77,31 @@ def test_slow_down_is_tried_again_later(double: S3Double) -> None:
     for _ in range(2):
         with pytest.raises(UnavailableError):
             exporter.send(make_payload(1))
+    exporter.send(make_payload(1))
+    exporter.close(1)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "error"),
+    [
+        (400, "ExpiredToken", PausedError),
+        (400, "InvalidToken", PausedError),
+        (400, "AuthorizationHeaderMalformed", PausedError),
+        (301, "PermanentRedirect", PausedError),
+        (400, "RequestTimeout", UnavailableError),
+        (400, "IncompleteBody", UnavailableError),
+        (409, "OperationAborted", UnavailableError),
+        (400, "InvalidRequest", PermanentError),
+    ],
+)
+def test_refusals_that_say_400_may_still_pass(
+    double: S3Double, status: int, code: str, error: type[Exception]
+) -> None:
+    """A token that ran out, a region that is wrong, a body that stopped: none is the object's fault."""
+    exporter = make(double)
+    double.faults = [(status, code)]
+    with pytest.raises(error) as caught:
+        exporter.send(make_payload(1))
+    assert type(caught.value) is error
     exporter.send(make_payload(1))
     exporter.close(1)
