@@ -112,12 +112,15 @@ class StoredSegments:
         known: Mapping[_Run, Mapping[str, LaneMarks]],
         prepared: _Prepared,
     ) -> Mapping[int, tuple[str, ...]]:
-        """What was exported of runs that grew; nothing of runs that are segmented in another way."""
+        """What was exported of changed runs; nothing of runs that are segmented in another way.
+
+        A run without marks may have had another session before its spans told which it is.
+        """
         made_now = (prepared.name, self._setup)
         grown = [
             run
             for run in prepared.changed_runs
-            if {(old.producer, old.setup) for old in known.get(run, {}).values()} == {made_now}
+            if all((old.producer, old.setup) == made_now for old in known.get(run, {}).values())
         ]
         keys = [op.span.span_key for run in grown for op in runs[run] if op.counted]
         return self._past.exported(keys)

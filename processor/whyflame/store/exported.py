@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["exported_paths"]
 
+_WANTED = "wanted_exports"
+
 
 def exported_paths(
     store: Store, cursor: duckdb.DuckDBPyConnection, span_keys: Collection[int]
@@ -20,11 +24,16 @@ def exported_paths(
     """Path of each operation among these that any exporter has exported; the first one it had."""
     if not span_keys:
         return {}
-    rows = cursor.execute(
-        # The range first: rows lie about in the order of their keys, so most of them stay unread.
-        "SELECT span_key, arg_min(path_id, generation) FROM exported "
-        "WHERE span_key BETWEEN ? AND ? AND span_key IN (SELECT unnest(?::BIGINT[])) "
-        "GROUP BY span_key",
-        [min(span_keys), max(span_keys), list(span_keys)],
-    ).fetchall()
+    # A column instead of a list of parameters: a sixth of a microsecond a key instead of one.
+    wanted = np.fromiter(span_keys, np.int64, len(span_keys))
+    cursor.register(_WANTED, {"span_key": wanted})
+    try:
+        rows = cursor.execute(
+            # The range, since rows lie about in the order of their keys: most stay unread.
+            "SELECT span_key, arg_min(path_id, generation) FROM exported "
+            f"SEMI JOIN {_WANTED} USING (span_key) WHERE span_key BETWEEN ? AND ? GROUP BY ALL",
+            [int(wanted.min()), int(wanted.max())],
+        ).fetchall()
+    finally:
+        cursor.unregister(_WANTED)
     return {key: store.paths.value(path) for key, path in rows if path is not None}
