@@ -118,7 +118,7 @@ def run_receiver(
     parent = os.getppid()
     receiver = Receiver(config, data_dir / "journal", stream)
     addresses = receiver.start()
-    _LOG.info("receiving OTLP on %s (gRPC) and %s (HTTP)", addresses.grpc, addresses.http)
+    _LOG.debug("receiving OTLP on %s (gRPC) and %s (HTTP)", addresses.grpc, addresses.http)
     if on_ready is not None:
         on_ready(addresses)
     while not stopping.wait(1.0) and os.getppid() == parent:
