@@ -33,7 +33,7 @@ from whyflame.store.totals import totals
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-VICTIMS = ("receiver", "store", "both", "all")
+VICTIMS = ("receiver", "store", "both", "all", "worker")
 SMALL_DISK_MIB = 40
 BALLAST_BYTES = 20_000
 DIFFERENT_BYTE = 0x41
@@ -48,7 +48,8 @@ def say(text: str) -> None:
 def serve_on_fixed_ports(data_dir: Path) -> Serving:
     """A server that can be started again where its senders look for it."""
     ports = {name: f"127.0.0.1:{free_port()}" for name in ("grpc", "http")}
-    return Serving(data_dir, {"otlp": ports})
+    # Every pass goes to the worker, so that it lives when its turn comes.
+    return Serving(data_dir, {"otlp": ports, "settle": {"worker_spans": 1}})
 
 
 def check_stored(serving: Serving, first: int, end: int) -> None:
@@ -64,7 +65,7 @@ def check_stored(serving: Serving, first: int, end: int) -> None:
 
 
 def kill_rounds(data_dir: Path, rounds: int, seed: int) -> None:
-    """SIGKILL at random moments: the receiver, the store process, both, or the supervisor too."""
+    """SIGKILL at random moments: receiver, store process, both, the supervisor too, settle worker."""
     chance = random.Random(seed)
     serving = serve_on_fixed_ports(data_dir)
     following = 1
@@ -98,9 +99,28 @@ def kill(serving: Serving, victim: str) -> None:
         serving.kill()
         return
     store, receiver = serving.children_by_name()
-    for pid in {"receiver": [receiver], "store": [store], "both": [receiver, store]}[victim]:
+    victims = {"receiver": [receiver], "store": [store], "both": [receiver, store]}
+    for pid in victims.get(victim) or workers_of(store):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+def workers_of(store: int) -> list[int]:
+    """The settle worker of a store process, once there is one; on one processor there is none."""
+    if len(os.sched_getaffinity(0)) == 1:
+        return []
+    found: list[int] = []
+
+    def lives() -> bool:
+        for file in Path(f"/proc/{store}/task").glob("*/children"):
+            for pid in map(int, file.read_text().split()):
+                command = Path(f"/proc/{pid}/cmdline").read_bytes()
+                if b"spawn_main" in command:
+                    found.append(pid)
+        return bool(found)
+
+    wait_until(lives, 60)
+    return found
 
 
 def answers(serving: Serving) -> bool:

@@ -29,7 +29,7 @@ def new_seed() -> int:
     return seed
 
 
-@rounds(4, 200)
+@rounds(5, 200)
 def test_killed_processes(tmp_path: Path, rounds: int) -> None:
     """Whoever is killed whenever: acknowledged runs are stored whole, once, and no other ones."""
     kill_rounds(tmp_path / "d", rounds, new_seed())

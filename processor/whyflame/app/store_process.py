@@ -47,6 +47,8 @@ INDEX_SECONDS = 0.1
 EXPORT_SECONDS = 2.0
 # How long a settle group waits, at most, for an indexer that has fallen behind.
 YIELD_SECONDS, YIELDS = 0.2, 100
+# The same where the worker does most of it.
+WORKER_YIELDS = 10
 FORWARD_SECONDS = 0.2
 SWEEP_SECONDS = 300.0
 COVERAGE_SECONDS = 2.0
@@ -266,12 +268,17 @@ def _index(indexer: Indexer) -> bool:
 
 
 def _settle(pipeline: Pipeline, state: _State) -> None:
-    worker = pipeline.worker
+    worker, indexer = pipeline.worker, pipeline.indexer
 
     def should_stop() -> bool:
         """Storing goes first: both need the interpreter, and what waits in the journal fills it."""
-        waits = 0 if worker is None or worker.pid is None else YIELDS
-        while pipeline.indexer.is_behind and waits < YIELDS and not state.stopping.is_set():
+        telemetry.UNSETTLED_TRACES.set(len(pipeline.unsettled))
+        waits = 0
+        while not state.stopping.is_set():
+            elsewhere = worker is not None and worker.pid is not None
+            behind = indexer.is_far_behind if elsewhere else indexer.is_behind
+            if not behind or waits >= (WORKER_YIELDS if elsewhere else YIELDS):
+                break
             state.stopping.wait(YIELD_SECONDS)
             waits += 1
         # A long backlog must not hold up the stop: it is found again at the next start.

@@ -148,12 +148,13 @@ class SettleWorker:
     def _started(self) -> Connection:
         if self._pipe is None:
             context = multiprocessing.get_context("spawn")
-            self._pipe, theirs = context.Pipe()
-            self._process = context.Process(
-                target=_run, args=(self._config, theirs), name="settle", daemon=True
-            )
-            self._process.start()
-            theirs.close()
+            ours, theirs = context.Pipe()
+            with theirs:
+                process = context.Process(
+                    target=_run, args=(self._config, theirs), name="settle", daemon=True
+                )
+                process.start()
+            self._process, self._pipe = process, ours
         return self._pipe
 
     def _converse(self, pipe: Connection) -> tuple[str, Any]:

@@ -37,6 +37,7 @@ _LOG = logging.getLogger(__name__)
 SECOND_NS = 1_000_000_000
 # Small enough to keep a batch in memory, large enough that a commit is shared by many spans.
 READ_BYTES = 16 << 20
+FAR_BEHIND_NS = 2_000_000_000
 # Hashes remembered; a user id costs a microsecond to hash again.
 MAX_USERS = 100_000
 
@@ -161,6 +162,7 @@ class Indexer:
         self._losses = Losses()
         self._is_published = True
         self._read_bytes = 0
+        self._lag_ns = 0
 
     @property
     def is_behind(self) -> bool:
@@ -169,6 +171,11 @@ class Indexer:
         After a small one it pays to wait a little, so that many tiny requests share a commit.
         """
         return self._read_bytes > READ_BYTES // 4
+
+    @property
+    def is_far_behind(self) -> bool:
+        """What was stored last had waited for longer than a batch takes."""
+        return self._lag_ns > FAR_BEHIND_NS
 
     @property
     def losses(self) -> dict[str, int]:
@@ -186,7 +193,7 @@ class Indexer:
         self._publish()
         batch = self._unfinished or self._tail.read(READ_BYTES)
         if batch.positions == self._positions:
-            self._read_bytes = 0
+            self._read_bytes = self._lag_ns = 0
             return 0
         self._unfinished = batch
         if self._hand_on is not None and not self._is_handed_on:
@@ -207,7 +214,8 @@ class Indexer:
         telemetry.SUPERSEDED_SPANS.add(result.superseded)
         if batch.frames:
             newest = max(frame.received_ns for frame in batch.frames)
-            telemetry.INDEX_LAG_SECONDS.set(max(0, now - newest) / SECOND_NS)
+            self._lag_ns = max(0, now - newest)
+            telemetry.INDEX_LAG_SECONDS.set(self._lag_ns / SECOND_NS)
         self._publish()
         return len(batch.frames)
 
