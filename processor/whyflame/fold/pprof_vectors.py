@@ -61,7 +61,7 @@ def encode_samples(
         end = min(start + size, len(profile))
         bounds = offsets[start : end + 1]
         block = flat[bounds[0] : bounds[-1]]
-        values = np.stack([column[start:end] for column in columns], axis=1).view(np.uint64)
+        values = np.stack([column[start:end] for column in columns]).view(np.uint64)
         return _encode_block(bounds - bounds[0], block, values, label_ids[start:end], tables)
 
     starts = range(0, len(profile), size)
@@ -140,7 +140,7 @@ def _encode_block(
     depths = np.diff(offsets)
     value_widths = _widths(values)
     location_bytes = np.add.reduceat(id_widths[frames], offsets[:-1], dtype=np.int64)
-    value_bytes = value_widths.sum(axis=1, dtype=np.int64)
+    value_bytes = value_widths.sum(axis=0, dtype=np.int64)
     label_bytes = labels.lengths[label_ids]
     body = (
         2
@@ -151,7 +151,7 @@ def _encode_block(
         + label_bytes
     )
     # Tokens of a sample: tag, length, tag, length, ids (leaf first), tag, length, values.
-    count = values.shape[1]
+    count = len(values)
     counts = 6 + depths + count
     starts = np.cumsum(counts) - counts
     tokens = np.empty(int(counts.sum()), dtype=np.uint64)
@@ -159,7 +159,7 @@ def _encode_block(
     tokens[np.repeat(leaf + offsets[:-1], depths) - np.arange(len(frames))] = ids[frames]
     parts = [(starts, _SAMPLE), (starts + 1, body), (starts + 2, _LOCATIONS)]
     parts += [(starts + 3, location_bytes), (leaf + 1, _VALUES), (leaf + 2, value_bytes)]
-    parts += [(leaf + 3 + position, values[:, position]) for position in range(count)]
+    parts += [(leaf + 3 + position, column) for position, column in enumerate(values)]
     for place, part in parts:
         tokens[place] = part
     return _write(tokens, counts, label_ids, labels)
