@@ -64,25 +64,28 @@ class BatchQuery:
         return min(self.after_generation, self.held.generation - 1)
 
 
-# Spans of the traces of a batch, and of each the outermost agent span that it lies in.
+# For spans of the traces of a batch, the outermost agent span that each lies in. Arrivals of one
+# span are one row with one parent, so that the walk meets each once, whatever was sent.
 _AGENT_ROOTS = """
 WITH RECURSIVE here AS MATERIALIZED (
-  SELECT span_key, trace_key, span_id, parent_id, start_ns, kind = 'agent' AS is_agent FROM spans
+  SELECT trace_key, span_id, min(parent_id) AS parent_id, min(start_ns) AS start_ns,
+    bool_or(kind = 'agent') AS is_agent, list(span_key) AS span_keys FROM spans
   WHERE trace_key IN (SELECT trace_key FROM settled WHERE generation > {after})
+  GROUP BY trace_key, span_id
 ), below AS (
-  SELECT span_key, trace_key, span_id, CASE WHEN is_agent THEN span_id END AS root FROM here top
+  SELECT trace_key, span_id, CASE WHEN is_agent THEN span_id END AS root FROM here top
   WHERE NOT EXISTS (
     FROM here h WHERE h.trace_key = top.trace_key AND h.span_id = top.parent_id
   )
-  UNION
-  SELECT h.span_key, h.trace_key, h.span_id,
-    coalesce(b.root, CASE WHEN h.is_agent THEN h.span_id END)
+  UNION ALL
+  SELECT h.trace_key, h.span_id, coalesce(b.root, CASE WHEN h.is_agent THEN h.span_id END)
   FROM below b JOIN here h ON h.trace_key = b.trace_key AND h.parent_id = b.span_id
 ), firsts AS (
-  SELECT trace_key, arg_min(span_id, (NOT is_agent, start_ns)) AS first FROM here GROUP BY ALL
+  SELECT trace_key, arg_min(span_id, (NOT is_agent, start_ns)) AS first FROM here
+  GROUP BY trace_key
 )
-SELECT h.span_key AS link_key, lower(hex(coalesce(any_value(b.root), any_value(f.first)))) AS link
-FROM here h JOIN firsts f USING (trace_key) LEFT JOIN below b USING (span_key) GROUP BY h.span_key
+SELECT unnest(span_keys) AS link_key, lower(hex(coalesce(root, first))) AS link
+FROM here JOIN firsts USING (trace_key) LEFT JOIN below USING (trace_key, span_id)
 """
 
 # Span id to label samples with, and what to join for it. The root of an operation is the outermost
