@@ -19,6 +19,8 @@ from whyflame.export import (
 __all__ = ["Answer", "answer_error", "limited", "refused"]
 
 _MAX_QUOTED = 300
+# A proxy that asks for more must not stop exports for good.
+_LONGEST_WAIT_SECONDS = 3600.0
 _LATE = re.compile(r"ingestion window|not_in_ingestion_window", re.IGNORECASE)
 _TOO_LARGE = re.compile(
     r"max_profile_size_byte|max_profile_stacktrace_samples\b|samples_limit|profile_size_limit|size exceeds limit|payload size|body too large"
@@ -84,10 +86,10 @@ def limited(said: str, text: str, retry_after_seconds: float | None) -> Exceptio
 
 
 def _retry_after(answer: Answer) -> float | None:
-    """Seconds of a Retry-After header, as a number or a date."""
+    """Seconds of a Retry-After header, as a number or a date; an hour at most."""
     value = answer.headers.get("retry-after", "").strip()
     if value.isdecimal():
-        return float(value)
+        return min(float(value), _LONGEST_WAIT_SECONDS)
     date = answer.headers.get("date")
     if not value or not date:
         return None
@@ -96,4 +98,4 @@ def _retry_after(answer: Answer) -> float | None:
         wait = parsedate_to_datetime(value) - parsedate_to_datetime(date)
     except (TypeError, ValueError):
         return None
-    return max(0.0, wait.total_seconds())
+    return min(max(0.0, wait.total_seconds()), _LONGEST_WAIT_SECONDS)

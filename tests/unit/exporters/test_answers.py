@@ -73,6 +73,9 @@ def test_retry_after_in_seconds_and_as_a_date() -> None:
     error = answer_error(Answer(429, headers))
     assert isinstance(error, RateLimitedError)
     assert error.retry_after_seconds == 30
+    endless = answer_error(Answer(503, {"retry-after": "9" * 30}))
+    assert isinstance(endless, UnavailableError)
+    assert endless.retry_after_seconds == 3600, "longer than that it is asked again all the same"
     assert answer_error(Answer(503, {"retry-after": "soon"})).retry_after_seconds is None  # type: ignore[union-attr]
 
 
