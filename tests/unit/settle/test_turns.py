@@ -142,3 +142,16 @@ def test_calls_torn_from_their_agent_are_its_turn() -> None:
     later.add("llm:c", 120, 140)
     made = settle_made(agent, first, second, later)
     assert [made[name].turn for name in "rabc"] == [0, 0, 0, 1]
+
+
+def test_embeddings_and_tools_alone_belong_to_the_turn_before() -> None:
+    """No user message and no root agent: nothing says that a request came."""
+    traces = [Trace("t1"), Trace("t2"), Trace("t3"), Trace("t4")]
+    for at, (trace, what) in enumerate(
+        zip(traces, ("agent:a", "embed:e", "tool:t", "agent:b"), strict=True)
+    ):
+        trace.add(what, at * 100, at * 100 + 50)
+        if what[0] == "a":
+            trace.add(f"llm:{what[-1]}2", at * 100 + 10, at * 100 + 40, what[-1])
+    found = settle_made(*traces)
+    assert [found[name].turn for name in ("a", "e", "t", "b")] == [0, 0, 0, 1]
