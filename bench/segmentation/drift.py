@@ -2,9 +2,9 @@
 
     python bench/segmentation/drift.py --bench ../shared/bench
 
-Runs of the public sets are replayed in pieces; after each piece the lane is segmented, and a step is
-exported when as many versions in a row as the exporter asks for gave it the same path; the rest goes
-at the end. Shares are of steps. A table for docs/segmentation.md.
+Runs of the public sets are replayed in pieces (`growing.py`): with a pause of minutes after each, so
+that all of it is exported, and without a pause. Beside the rule as it is (exported steps keep their
+path), what would move without it. Shares are of steps. Tables for docs/segmentation.md.
 """
 
 from __future__ import annotations
@@ -12,40 +12,20 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from growing import grow
+
 from whyflame.config import SegmentConfig
-from whyflame.segment import Lane
 from whyflame.segment.auto.segmenter import AutoSegmenter
 from whyflame.segment.trajectories import lane_of, read_trajectories
-from whyflame.store.outbox_hold import AGREEING
 
 SOURCES = ("claude_code_todo", "tau_bench_airline", "who_and_when")
 PIECES = (5, 10, 15, 30)
-
-
-def paths_of(marks: list, steps: int) -> list:
-    at, path, found = {mark.step: mark.path for mark in marks}, (), []
-    for step in range(steps):
-        path = at.get(step, path)
-        found.append(path)
-    return found
-
-
-def replay(lane: Lane, piece: int, segmenter: AutoSegmenter) -> tuple[int, int, int]:
-    """Steps, steps exported before the end, and how many of these moved."""
-    steps = len(lane.steps)
-    ends = [*range(piece, steps, piece), steps]
-    parts = [Lane(request=lane.request, steps=lane.steps[:end]) for end in ends]
-    versions = [
-        paths_of(marks, end) for end, marks in zip(ends, segmenter.segment_many(parts), strict=True)
-    ]
-    exported: dict[int, tuple] = {}
-    for newest in range(AGREEING, len(versions)):
-        recent = versions[newest - AGREEING : newest]
-        for step, paths in enumerate(zip(*recent, strict=False)):
-            if len(set(paths)) == 1:
-                exported.setdefault(step, paths[0])
-    final = versions[-1]
-    return steps, len(exported), sum(final[step] != path for step, path in exported.items())
+RULES = (
+    ("pauses", {"pauses": True}),
+    ("pauses, nothing kept", {"pauses": True, "keeps": False}),
+    ("no pauses", {"pauses": False}),
+    ("no pauses, nothing kept", {"pauses": False, "keeps": False}),
+)
 
 
 def main() -> None:
@@ -53,17 +33,19 @@ def main() -> None:
     parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
     options = parser.parse_args()
     segmenter = AutoSegmenter(SegmentConfig())
-    print("| pieces of |" + "".join(f" {piece} |" for piece in PIECES))
+    print("| exported early, moved; pieces of |" + "".join(f" {piece} |" for piece in PIECES))
     print("|---|" + "---|" * len(PIECES))
     for source in SOURCES:
         path = options.bench / "trajectories" / f"{source}.jsonl.gz"
         lanes = [lane_of(record) for record in read_trajectories(path)]
-        cells = []
-        for piece in PIECES:
-            rows = [replay(lane, piece, segmenter) for lane in lanes]
-            steps, early, moved = map(sum, zip(*rows, strict=True))
-            cells.append(f" {early / steps:.2f}, {moved / steps:.3f} |")
-        print(f"| {source} |" + "".join(cells), flush=True)
+        for name, rule in RULES:
+            cells = []
+            for piece in PIECES:
+                grown = grow(lanes, piece, segmenter, **rule)
+                steps = sum(one.steps for one in grown)
+                early, moved = sum(one.early for one in grown), sum(one.moved for one in grown)
+                cells.append(f" {early / steps:.2f}, {moved / steps:.3f} |")
+            print(f"| {source}: {name} |" + "".join(cells), flush=True)
 
 
 if __name__ == "__main__":

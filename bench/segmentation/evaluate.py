@@ -4,7 +4,8 @@
 
 Five folds by task (equal tasks of different sources share a fold): weights are fitted on four
 folds and score the fifth. Two-level, leave-one-source-out and OSWorld-Human rows beside it, and the
-Git deployment case with the shipped weights.
+Git deployment case with the shipped weights. With `--pieces 5 15` instead: what runs that arrive in
+pieces of so many steps are at their end, when all of each piece is exported before the next comes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from dataset import FOLDS, MARKED, Row, read_rows
 from git_case import show as show_git_case
+from growing import grow
 from train import LABELS, Design, build_design, fit_head
 
 from whyflame.config import SegmentConfig
@@ -101,11 +103,15 @@ def main() -> None:
     parser.add_argument("--granularity", type=float, default=5.0)
     parser.add_argument("--intervals", action="store_true")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--pieces", type=int, nargs="*", default=[])
     options = parser.parse_args()
     config = SegmentConfig(granularity=options.granularity)
     rows = read_rows(options.bench)
     folds = Predictions(rows, lambda row: row.fold, list(range(FOLDS)), config)
     show = lambda name, t: print(line(name, t, intervals=options.intervals))  # noqa: E731
+    if options.pieces:
+        in_pieces(folds, config, options.pieces, show)
+        return
     for blank in (False, True):
         tag = " blank" if blank else ""
         show(
@@ -137,6 +143,23 @@ def main() -> None:
         others.tallies("claude_code_todo", "silver", None, blank=False),
     )
     show_git_case(options.bench, AutoSegmenter(config))
+
+
+def in_pieces(folds: Predictions, config: SegmentConfig, pieces: list[int], show: Any) -> None:
+    """The same held-out weights on runs that grow, whose exported names stay."""
+    for piece in (0, *pieces):
+        tag = f" in pieces of {piece}" if piece else ""
+        if piece:
+            folds.text = {}
+            for fold, heads in folds.heads.items():
+                picked = [i for i, row in enumerate(folds.rows) if row.fold == fold]
+                lanes = [folds.rows[i].lane for i in picked]
+                grown = grow(lanes, piece, AutoSegmenter(config, heads), pauses=True)
+                folds.text |= dict(zip(picked, (one.marks for one in grown), strict=True))
+        show(f"claude_code_todo silver, innermost{tag}",
+             folds.tallies("claude_code_todo", "silver", None, blank=False))  # fmt: skip
+        for source in MARKED:
+            show(f"{source} marks, depth 2{tag}", folds.tallies(source, "outer", 2, blank=False))
 
 
 def baselines(rows: list[Row], show: Any) -> None:

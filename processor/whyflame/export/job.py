@@ -35,7 +35,8 @@ _DRIFT_NS = 300 * SECOND_NS
 _SERIES_MEMORY_NS = 24 * 3600 * SECOND_NS
 # A parent that has not arrived means that a run goes on, or that it was lost with its process, or
 # belongs to a caller that sends its spans elsewhere. Runs of the last kinds have to be in the
-# backend within a minute as well, so it is not waited for longer.
+# backend within a minute as well, so it is not waited for longer; when the run goes on after all,
+# what was exported keeps its path (`segment.keeping`).
 _PARENT_SECONDS = 45.0
 
 

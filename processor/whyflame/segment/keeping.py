@@ -41,10 +41,12 @@ def keep_exported(
         operations: Of the run.
         exported: Path of each operation that was exported, by span key.
     """
+    steps = _exported_steps(operations, exported)
+    if not steps:
+        return list(found)
     by_name = {lane.name: lane for lane in lanes}
     results = {marks.lane: marks for marks in found}
     paths = LanePaths(by_name, {name: marks.marks for name, marks in results.items()})
-    steps = _exported_steps(operations, exported)
     for name in _parents_first(by_name):
         new, old = results[name], previous.get(name)
         if new.reused or new.error is not None or name not in steps or not new.marks:
@@ -52,8 +54,8 @@ def keep_exported(
         root = old.root if old is not None and old.root is not None else new.marks[0].path[0]
         fresh = [Mark(mark.step, (root, *mark.path[1:])) for mark in new.marks]
         paths.set_marks(name, fresh)
-        kept = _own_marks(steps[name], root, paths.front(name))
-        marks = keep_prefix(kept, fresh, max(steps[name]) + 1) if kept else fresh
+        own = _own_paths(steps[name], root, paths.front(name))
+        marks = keep_prefix(_sparse(own), fresh, max(own) + 1) if own else fresh
         paths.set_marks(name, marks)
         results[name] = replace(new, marks=tuple(marks))
     return [results[lane.name] for lane in lanes]
@@ -64,9 +66,10 @@ def _exported_steps(
 ) -> dict[str, dict[int, _Path]]:
     """By lane and step, the path under which the first operation of the step was exported."""
     steps: dict[str, dict[int, _Path]] = {}
-    for operation in sorted(operations, key=lambda operation: operation.seq):
-        path = exported.get(operation.span.span_key)
-        if path is not None and operation.step is not None:
+    some = [operation for operation in operations if operation.span.span_key in exported]
+    for operation in sorted(some, key=lambda operation: operation.seq):
+        if operation.step is not None:
+            path = exported[operation.span.span_key]
             steps.setdefault(operation.lane, {}).setdefault(operation.step, path)
     return steps
 
@@ -84,16 +87,22 @@ def _parents_first(lanes: Mapping[str, Lane]) -> Iterator[str]:
                 yield lane
 
 
-def _own_marks(steps: Mapping[int, _Path], root: str, front: _Path) -> list[Mark]:
-    """Exported paths as marks of the lane; those that do not lie below its front are left out."""
+def _own_paths(steps: Mapping[int, _Path], root: str, front: _Path) -> dict[int, _Path]:
+    """Exported paths as those of the lane; what does not lie below its front is left out."""
+    own: dict[int, _Path] = {}
+    for step, path in steps.items():
+        below = path[len(front) :]
+        if path[: len(front)] == front and len(below) < MAX_DEPTH:
+            own[step] = (root,) if below == (root,) and not front else (root, *below)
+    return own
+
+
+def _sparse(paths: Mapping[int, _Path]) -> list[Mark]:
+    """Paths of some steps as marks; a step without one goes on with the one before."""
     marks: list[Mark] = []
-    for step in sorted(steps):
-        own = steps[step][len(front) :]
-        if steps[step][: len(front)] != front or len(own) >= MAX_DEPTH:
-            continue
-        path = (root,) if own == (root,) and not front else (root, *own)
-        if not marks or path != marks[-1].path:
-            marks.append(Mark(step if marks else 0, path))
+    for step in sorted(paths):
+        if not marks or paths[step] != marks[-1].path:
+            marks.append(Mark(step if marks else 0, paths[step]))
     return marks
 
 

@@ -1,8 +1,9 @@
 """Which operations a batch leaves for later: those of runs that go on, while their path may move.
 
-No backend can be corrected, so what is exported while a run grows should have the path it ends
-with. An operation of such a run waits until the newest generations agree on its path, until the run
-is over, or for a bounded time; nothing waits for ever. Works on `export_batch` (`outbox_batch`).
+No backend can be corrected, and what was exported keeps its path (`segment.keeping`), so it should be
+a path worth keeping. An operation of such a run waits until the newest generations agree on its path,
+until the run is over, or for a bounded time; nothing waits for ever. Works on `export_batch`
+(`outbox_batch`).
 """
 
 from __future__ import annotations
