@@ -1,8 +1,8 @@
 """Content: text seen while indexing becomes bounded features and evidence, then is forgotten."""
 
 from whyflame.content.evidence import evidence
-from whyflame.content.features import Features, decode, extract
+from whyflame.content.features import Features, decode, extract, extract_all
 from whyflame.content.joining import join_features
 from whyflame.content.redact import redact
 
-__all__ = ["Features", "decode", "evidence", "extract", "join_features", "redact"]
+__all__ = ["Features", "decode", "evidence", "extract", "extract_all", "join_features", "redact"]

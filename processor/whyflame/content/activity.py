@@ -73,8 +73,12 @@ _TEST_RUNS = re.compile(
 _BUILD_RUNS = re.compile(r"\b(?:npm run|yarn|pnpm|cargo|go|dotnet|python3? setup\.py) ?build\b")
 _INSTALL_RUNS = re.compile(r"-m (?:pip|venv|ensurepip) ?|\b(?:cargo|go|npm|yarn) (?:install|add)\b")
 _WRITES = re.compile(r"(?:cat|echo|printf|tee)\b[^|]*?>>?\s*[\w./~$\"']+|<<-?\s*['\"]?\w+")
-_TEST_HINT = re.compile("test|check|vet|clippy|verify")
-_INSTALL_HINT = re.compile("-m |install|add")
+# Without any of these no pattern of the same name matches; looking for them costs a tenth of it.
+_TEST_SIGNS = ("pytest", "unittest", "runtests", "_test", "test/", "test_", "test.", "tests/",
+               "tests_", "tests.")  # fmt: skip
+_TEST_GOALS = (" test", " check", " vet", " clippy", " verify")
+_RUNNERS = ("npm ", "yarn ", "cargo ", "go ", "make ", "mvn ", "gradle ", "ctest ", "dotnet ")
+_INSTALL_SIGNS = ("-m ", "install", " add")
 _SEPARATOR = re.compile(r"[&;\n|]")
 _PARTS = re.compile(r"\s*(?:&&|\|\||;|\n|\|)\s*")
 _SKIP_PREFIX = frozenset(
@@ -190,13 +194,21 @@ def _refine(activity: str, command: str) -> str:
     if activity in ("run", "build", "install", "inspect"):
         if (">" in command or "<<" in command) and _WRITES.search(command):
             return "create"
-        if activity != "inspect" and _TEST_HINT.search(command) and _TEST_RUNS.search(command):
+        if activity != "inspect" and _may_test(command) and _TEST_RUNS.search(command):
             return "test"
-        if _INSTALL_HINT.search(command) and _INSTALL_RUNS.search(command):
+        if _has(command, _INSTALL_SIGNS) and _INSTALL_RUNS.search(command):
             return "install"
         if "build" in command and _BUILD_RUNS.search(command):
             return "build"
     return activity
+
+
+def _may_test(command: str) -> bool:
+    return _has(command, _TEST_SIGNS) or (_has(command, _TEST_GOALS) and _has(command, _RUNNERS))
+
+
+def _has(text: str, signs: tuple[str, ...]) -> bool:
+    return any(sign in text for sign in signs)
 
 
 def command_words(program: str, tokens: list[str]) -> tuple[str, ...]:

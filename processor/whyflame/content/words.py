@@ -6,7 +6,7 @@ import re
 from functools import lru_cache, reduce
 from itertools import repeat
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import ClassVar
 from zlib import crc32
 
 from whyflame.content.languages import translate_cjk
@@ -20,12 +20,9 @@ from whyflame.content.vocabulary import (
     STOP_WORDS,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 __all__ = [
     "BAG_BITS",
-    "bag_of",
+    "bags_of",
     "clause_words",
     "known_words",
     "lead_of",
@@ -35,19 +32,20 @@ __all__ = [
 ]
 
 BAG_BITS = 256
-_WORD = re.compile(r"[a-z]{3,}")
+_SHORTEST = 3
+_LETTERS = bytes(at if ord("a") <= at <= ord("z") else ord(" ") for at in range(256))
 _WORD_LIMIT = 20
 _MEMO_LIMIT = 30_000
-_NUMBERED_LIMIT = 10_000
 _MEMO_CHARS = 40
 _QUOTED = re.compile(r"([\"'`]).+\1[.,:;!?)]*$")  # somebody's data: a value, a name, a password
 _IDENTIFIER = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]+){2,}$")  # DirFileSystem
-_DIGIT = re.compile(r"[0-9]")
+_DIGITS = frozenset("0123456789")
 _EDGES = ".,:;!?()[]{}<>\"'`*#-—…“”’。，：；！？（）「」"  # noqa: RUF001
-_CUE_BITS: dict[str, int] = {}
+_STOPS = frozenset(word.encode() for word in STOP_WORDS)
+_CUE_BITS: dict[bytes, int] = {}
 for _position, _cue in enumerate(CUES):
-    for _word in CUE_WORDS[_cue].split():
-        _CUE_BITS[_word] = _CUE_BITS.get(_word, 0) | 1 << _position
+    for _cue_word in CUE_WORDS[_cue].encode().split():
+        _CUE_BITS[_cue_word] = _CUE_BITS.get(_cue_word, 0) | 1 << _position
 _LEADS: dict[str, int] = {}
 for _position, _words in enumerate(LEAD_WORDS.values()):
     for _word in _words.split():
@@ -63,51 +61,69 @@ _BEFORE_PEOPLE = frozenset(
 
 
 class _Bits(dict[str, int]):
-    """Token -> the bag bits and cue bits of its words; `_SIMPLE` learns the token with it.
+    """Token without digits -> the bag bits and cue bits of its words; what is missing is noted.
 
-    Tokens that hold digits often never come again (ids), so they are few and forgotten together,
-    without the words of a language. They have no simple word.
+    Tokens that hold digits often never come again (ids): they are read together, a text at a time,
+    and not remembered.
     """
 
-    def __missing__(self, token: str) -> int:
-        bits = 0
-        for word in _WORD.findall(token.lower()):
-            if word not in STOP_WORDS:
-                bits |= 1 << (crc32(word.encode()) & (BAG_BITS - 1))
-            if word in _CUE_BITS:
-                bits |= _CUE_BITS[word] << BAG_BITS
-        if len(token) <= _MEMO_CHARS:
-            if _DIGIT.search(token) is None:
-                _SIMPLE[token] = _find_simple(token)
-            else:
-                _numbered.append(token)
-            self[token] = bits
-        return bits
+    missing: ClassVar[list[str]] = []
+    # A look-up that finds nothing notes the token and gives None, all of it without Python code.
+    __missing__ = missing.append
 
 
-_numbered: list[str] = []
 _bits = _Bits()
-_bits_of = _bits.__getitem__
+_look_up = _bits.__getitem__
 # Token -> its word, "" when it is not kept; None when names of people have to be looked for.
 _SIMPLE: dict[str, str | None] = {}
 
 
-def bag_of(tokens: Iterable[str]) -> int:
-    """One integer: a 256-bit hashed bag of words of three letters and more, cue bits above it.
+def bags_of(texts: list[list[str]]) -> list[int]:
+    """One integer a text: a 256-bit hashed bag of words of three letters and more, cue bits above it.
+
+    What `known_words` needs of these texts is kept until the next call; one thread at a time.
 
     Args:
-        tokens: A text split by white space, which no word spans: tokens repeat, so each is looked
-            up whole, for a fifth of what finding its words takes.
+        texts: Split by white space, which no word spans: tokens repeat, so each is looked up whole,
+            for a fifth of what finding its words takes.
     """
-    if len(_numbered) > _NUMBERED_LIMIT:
-        for token in _numbered:
-            del _bits[token]
-        _numbered.clear()
     if len(_bits) > _MEMO_LIMIT:
         _bits.clear()
         _SIMPLE.clear()
-        _numbered.clear()
-    return reduce(or_, map(_bits_of, tokens), 0)
+    bags: list[int] = []
+    missing = _bits.missing
+    for tokens in texts:
+        bits = reduce(or_, filter(None, map(_look_up, tokens)), 0)
+        if missing:
+            bits |= _learn(missing)
+            missing.clear()
+        bags.append(bits)
+    return bags
+
+
+def _learn(tokens: list[str]) -> int:
+    """Bits of unseen tokens, which are remembered where they may come again."""
+    bits = 0
+    once: list[str] = []
+    for token in tokens:
+        if len(token) > _MEMO_CHARS or not _DIGITS.isdisjoint(token):
+            once.append(token)
+        else:
+            found = _bits[token] = _bits_of(token)
+            bits |= found
+            _SIMPLE[token] = _find_simple(token)
+    return bits | _bits_of(" ".join(once)) if once else bits
+
+
+def _bits_of(text: str) -> int:
+    bits = 0
+    for word in text.lower().encode("utf-8", "replace").translate(_LETTERS).split():
+        if len(word) >= _SHORTEST:
+            if word not in _STOPS:
+                bits |= 1 << (crc32(word) & (BAG_BITS - 1))
+            if word in _CUE_BITS:
+                bits |= _CUE_BITS[word] << BAG_BITS
+    return bits
 
 
 def lead_of(words: list[str]) -> int:
@@ -132,14 +148,33 @@ _ENDS = ".:!?"
 
 def plea_at(tokens: list[str]) -> int:
     """Where the words after "please" or "can you" begin, or the sentence that ends so; else 0."""
-    before, sentence = "", 0
-    for position, token in enumerate(tokens[:_PLEA_WITHIN]):
-        word = token.lower().strip(_EDGES)
-        ends = token[-1] in _ENDS or position + 1 == len(tokens)
+    for position in _plea_candidates(tokens[:_PLEA_WITHIN]):
+        word = tokens[position].lower().strip(_EDGES)
+        before = tokens[position - 1].lower().strip(_EDGES) if position else ""
         if word in _PLEAS or (word == "you" and before in _MODALS):
-            return sentence if ends else position + 1
-        before, sentence = word, position + 1 if ends else sentence
+            if tokens[position][-1] in _ENDS or position + 1 == len(tokens):
+                return _sentence_at(tokens, position)
+            return position + 1
     return 0
+
+
+def _plea_candidates(tokens: list[str]) -> list[int]:
+    """Positions of tokens with a plea in them, found by three searches instead of word by word."""
+    text = " ".join(tokens).lower()
+    found: set[int] = set()
+    for word in ("please", "bitte", "you"):
+        at = text.find(word)
+        while at >= 0:
+            found.add(text.count(" ", 0, at))
+            at = text.find(word, at + len(word))
+    return sorted(found)
+
+
+def _sentence_at(tokens: list[str], position: int) -> int:
+    """Where the sentence of a token begins."""
+    while position and tokens[position - 1][-1] not in _ENDS:
+        position -= 1
+    return position
 
 
 def verb_sentence_at(tokens: list[str], limit: int) -> int:
@@ -167,7 +202,7 @@ def clause_words(text: str, tokens: list[str], limit: int) -> list[str]:
 
     Args:
         text: Looked at for Chinese.
-        tokens: The same, split by white space, after `bag_of` has seen them.
+        tokens: The same, split by white space, after `bags_of` has seen them.
         limit: Most words.
     """
     if not text.isascii() and (translated := translate_cjk(text, limit)):
@@ -217,7 +252,7 @@ def _find_simple(token: str) -> str | None:
 
 
 def known_words(tokens: list[str], limit: int) -> list[str]:
-    """`plain_words` of tokens that `bag_of` has seen: those it did not keep are none.
+    """`plain_words` of tokens that `bags_of` has seen: those it did not keep are none.
 
     Where no word but the first has a capital, nothing can be part of a name by its neighbours.
     """

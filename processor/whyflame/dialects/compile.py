@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "compile_plan", "matches"]
 
+_IDS = ("call_id", "response_id")
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -32,6 +34,7 @@ class Plan:
         dialect: Name for the field `dialect`.
         kinds: (key, {value: kind}) of keys that are there; "" is the span name.
         fields: (span field, keys that are there), text fields only.
+        ids: The same for ids that are new in every span.
         answered: Any sign of a response is there.
         usage: (part, keys that are there).
         content: part -> keys that are there.
@@ -42,6 +45,7 @@ class Plan:
     wire: int
     kinds: tuple[tuple[str, Mapping[str, Kind]], ...]
     fields: tuple[tuple[str, Keys], ...]
+    ids: tuple[tuple[str, Keys], ...]
     answered: bool
     resends: Keys
     usage: tuple[tuple[str, Keys], ...]
@@ -99,6 +103,7 @@ def compile_plan(dialect: Dialect, scope: str, keys: frozenset[str]) -> Plan:
         ),
         answered=bool(fields.pop("answered", ())),
         resends=fields.pop("resends", ()),
+        ids=tuple((name, fields.pop(name)) for name in _IDS if name in fields),
         fields=tuple(fields.items()),
         usage=tuple(_present(_merge(chain, "usage"), keys).items()),
         cache_outside=any(link.cache_outside for link in chain),

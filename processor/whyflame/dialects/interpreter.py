@@ -21,6 +21,7 @@ from whyflame.dialects.values import (
     read_any,
     read_count,
     read_int,
+    read_once,
     read_text,
 )
 from whyflame.model import Content, Kind, Status
@@ -95,14 +96,7 @@ class Interpreter:
     ) -> None:
         attributes = reading.attributes
         span.dialect, span.wire = plan.dialect, plan.wire
-        for name, keys in plan.fields:
-            for key in keys:
-                raw = attributes[key]
-                # Asked here because it saves a call for most fields of a span.
-                text = known_text(raw) or read_text(raw)
-                if text is not None:
-                    setattr(span, name, text)
-                    break
+        _read_fields(span, attributes, plan)
         span.answered = plan.answered or (
             indexed is not None and bool(indexed.response or indexed.calls)
         )
@@ -161,6 +155,24 @@ def _fill_content(span: Span, reading: Reading, plan: Plan, indexed: IndexedKeys
     if task and (span.parent_id is None or span.kind is Kind.AGENT):
         span.content = span.content or Content()
         span.content.prompt = task[:PROMPT_LIMIT]
+
+
+def _read_fields(span: Span, attributes: Mapping[str, bytes], plan: Plan) -> None:
+    for name, keys in plan.fields:
+        for key in keys:
+            raw = attributes[key]
+            # Asked here because it saves a call for most fields of a span.
+            text = known_text(raw) or read_text(raw)
+            if text is not None:
+                setattr(span, name, text)
+                break
+    for name, keys in plan.ids:
+        for key in keys:
+            # Not looked for among the texts that come again, nor left there.
+            text = read_once(attributes[key])
+            if text is not None:
+                setattr(span, name, text)
+                break
 
 
 def _read_resends(span: Span, attributes: Mapping[str, bytes], keys: tuple[str, ...]) -> None:

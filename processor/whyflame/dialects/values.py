@@ -21,6 +21,7 @@ __all__ = [
     "read_int",
     "read_json",
     "read_number",
+    "read_once",
     "read_text",
 ]
 
@@ -104,19 +105,23 @@ def read_text(raw: bytes) -> str | None:
         known = _texts.get(raw)
         if known is not None:
             return known or None
-        text = _read_text(raw)
+        text = read_once(raw)
         if len(_texts) >= _MEMO_LIMIT:
             _texts.clear()
         _texts[raw] = text or ""
         return text
-    return _read_text(raw)
+    return read_once(raw)
 
 
-def _read_text(raw: bytes) -> str | None:
-    if len(raw) < 2:  # noqa: PLR2004 - no value or an empty one
+def read_once(raw: bytes) -> str | None:
+    """`read_text` of a value that hardly comes again: an id, or a long text."""
+    size = len(raw)
+    if size < 2:  # noqa: PLR2004 - no value or an empty one
         return None
     tag = raw[0]
     if tag == _STRING:
+        if raw[1] == size - 2 < _ONE_BYTE:  # nearly every id, without two calls
+            return raw[2:].decode("utf-8", "replace") or None
         return _body(raw).decode("utf-8", "replace") or None
     if tag == _INT:
         return str(read_int(raw))

@@ -85,7 +85,9 @@ _ALL = (
     _measure("reasoning_tokens", "count", ("reasoning",), "tokens of hidden reasoning"),
     _measure("output_visible", "count", ("output_visible",), "tokens of visible output"),
     _measure("errors", "count", ("errors",), "failed operations"),
-    _measure("input_bytes", "bytes", ("input_bytes",), "bytes of newest user messages and tool arguments"),
+    _measure(
+        "input_bytes", "bytes", ("input_bytes",), "bytes of newest user messages and tool arguments"
+    ),
     _measure("output_bytes", "bytes", ("output_bytes",), "bytes of answers and tool results"),
 )
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from whyflame import telemetry
 from whyflame.config import IndexConfig
-from whyflame.content import evidence, extract
+from whyflame.content import evidence, extract_all
 from whyflame.errors import PermanentError, TransientError
 from whyflame.index.bounds import bound_span
 from whyflame.journal import Losses, Signal
@@ -89,8 +89,7 @@ class SpanReader:
         read = dialects.read_traces if signal is Signal.TRACES else dialects.read_logs
         try:
             spans = read(payload, tenant=tenant, received_ns=received_ns)
-            for span in spans:
-                self._finish(span)
+            self._finish(spans)
         except PermanentError as error:
             self.set_aside(signal, payload, tenant, error.reason, into)
             return
@@ -113,14 +112,18 @@ class SpanReader:
         into.counters[tenant, "dead_letters", reason] += 1
         return self._dead_letters.keep(signal, payload, tenant, reason)
 
-    def _finish(self, span: Span) -> None:
-        """Hash the user, turn text into features."""
-        mode = self._content.services.get(span.service, self._content.mode)
-        bound_span(span, self._max_text)
-        evidence(span)
-        span.features = extract(span, mode)
-        if span.user is not None:
-            span.user = self._hash_user(span.user)
+    def _finish(self, spans: Sequence[Span]) -> None:
+        """Hash users, turn text into features; step by step, which is cheaper than span by span."""
+        of_service, usual = self._content.services.get, self._content.mode
+        for span in spans:
+            bound_span(span, self._max_text)
+        for span in spans:
+            evidence(span)
+        modes = [of_service(span.service, usual) for span in spans]
+        for span, features in zip(spans, extract_all(spans, modes), strict=True):
+            span.features = features
+            if span.user is not None:
+                span.user = self._hash_user(span.user)
 
     def _hash_user(self, user: str) -> str:
         known = self._users.get(user)

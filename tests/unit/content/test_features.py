@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from whyflame.content import decode, extract
+from whyflame.content import decode, extract, extract_all
 from whyflame.content.activity import ACTIVITIES
 from whyflame.content.features import RECORD_BYTES
 from whyflame.model import Content, Kind, Span
@@ -141,3 +141,42 @@ def test_refuses_other_versions() -> None:
         decode(b"\xff" * RECORD_BYTES)
     with pytest.raises(ValueError, match="version"):
         decode(b"")
+
+
+TEXTS = st.one_of(
+    st.none(),
+    st.sampled_from(
+        (
+            "",
+            "Please fix the login page for Maria Schmidt",
+            '{"command": "cd /app && pytest -q tests"}',
+            '{"command": ""}',
+            '{"path": "/srv/a_file.py", "id": "ref_01ab99"}',
+            "error: 3 failed, retry 0x1f",
+            " ",
+            "修复 login",
+        )
+    ),
+    st.text(max_size=60),
+)
+SPANS = st.lists(
+    st.builds(
+        lambda tool, prompt, response, arguments, result: make_span(
+            tool, prompt=prompt, response=response, arguments=arguments, result=result
+        ),
+        st.sampled_from((None, "Bash", "Read")), TEXTS, TEXTS, TEXTS, TEXTS,
+    ),
+    max_size=12,
+)  # fmt: skip
+
+
+@given(SPANS, st.data())
+def test_spans_together_have_the_features_of_each_alone(
+    spans: list[Span], data: st.DataObject
+) -> None:
+    """Whatever stands beside a span, and whatever was read before."""
+    chosen = st.sampled_from(("features", "excerpt", "none"))
+    modes = data.draw(st.lists(chosen, min_size=len(spans), max_size=len(spans)))
+    together = extract_all(spans, modes)
+    assert together == [extract(span, mode) for span, mode in zip(spans, modes, strict=True)]
+    assert together[::-1] == extract_all(spans[::-1], modes[::-1])

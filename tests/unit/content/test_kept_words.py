@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
+import pytest
+from hypothesis import given, strategies as st
+
+from whyflame.content.activity import ACTIVITIES, activity_of_command
 from whyflame.content.words import plain_words, plea_at, verb_sentence_at
 
 
@@ -48,3 +52,50 @@ def test_the_sentence_with_the_verb() -> None:
     """What stands before it comes behind it in kept words."""
     assert verb_sentence_at("Users are out. Fix the login".split(), 6) == 3
     assert verb_sentence_at("one two three four five six seven fix".split(), 6) == 0
+
+
+def plain_plea_at(tokens: list[str]) -> int:
+    """Word by word."""
+    before, sentence = "", 0
+    for position, token in enumerate(tokens[:40]):
+        word = token.lower().strip(".,:;!?()")
+        ends = token[-1] in ".:!?" or position + 1 == len(tokens)
+        if word in {"please", "bitte"} or (
+            word == "you" and before in {"can", "could", "would", "will"}
+        ):
+            return sentence if ends else position + 1
+        before, sentence = word, position + 1 if ends else sentence
+    return 0
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            "fix it. now please Please, pleased (bitte) can Could you you? your !! done: YOU would".split()
+        ),
+        max_size=50,
+    )
+)
+def test_pleas_are_found_as_word_by_word(tokens: list[str]) -> None:
+    assert plea_at(tokens) == plain_plea_at(tokens)
+
+
+TEST_RUN = re.compile(
+    r"\b(?:pytest|unittest|runtests|(?:npm|yarn|pnpm|cargo|go|make|mvn|gradle|ctest|dotnet)"
+    r"(?: run)? (?:test|check|vet|clippy|verify))\b|\btests?[/_.]|_test\b|\btest_"
+)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            "node go run test check make vet tests/x a_test test_b tests.py npm pytest cargo clippy x".split()
+        ),
+        min_size=1,
+        max_size=6,
+    ).map(lambda words: " ".join(["python", *words]))
+)
+def test_what_runs_tests_is_a_test(command: str) -> None:
+    """The signs that are looked for first hide no match of the pattern."""
+    is_test = ACTIVITIES[activity_of_command(command)[0]] == "test"
+    assert is_test == bool(TEST_RUN.search(command))

@@ -8,7 +8,7 @@ from zlib import crc32
 from hypothesis import given, strategies as st
 
 from whyflame.content.vocabulary import CUE_WORDS, CUES, STOP_WORDS
-from whyflame.content.words import BAG_BITS, bag_of, known_words, plain_words
+from whyflame.content.words import BAG_BITS, bags_of, known_words, plain_words
 
 TOKENS = st.one_of(
     st.sampled_from(
@@ -18,6 +18,10 @@ TOKENS = st.one_of(
     st.text(min_size=1, max_size=45).filter(lambda text: len(text.split()) == 1),
 )
 TEXTS = st.lists(TOKENS, max_size=70).map(lambda tokens: " ".join(tokens).split())
+
+
+def bag_of(tokens: list[str]) -> int:
+    return bags_of([tokens])[0]
 
 
 def plain_bag(tokens: list[str]) -> int:
