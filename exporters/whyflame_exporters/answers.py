@@ -27,6 +27,7 @@ _TOO_LARGE = re.compile(
     r"|request too large|samples per profile|profile with \d+ samples|too many samples",
     re.IGNORECASE,
 )
+_QUOTED_LABELS = re.compile(r"'\{.*\}'", re.DOTALL)
 _ADDING = re.compile(r"rate limit \(([\d.]+) ?([KMG]?i?B)\).* adding ([\d.]+) ?([KMG]?i?B)")
 _RESET = re.compile(r"next reset at (\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))")
 _UNITS = {"B": 1, "KiB": 1 << 10, "KB": 1000, "MiB": 1 << 20, "MB": 10**6, "GiB": 1 << 30, "GB": 10**9}  # fmt: skip
@@ -64,7 +65,8 @@ def answer_error(answer: Answer) -> Exception | None:
 
 
 def refused(said: str, text: str) -> PermanentError | None:
-    """Refusals with a cure; None for all others."""
+    """Refusals with a cure; None for all others. What a label says is not what the server says."""
+    text = _QUOTED_LABELS.sub("", text)
     if _LATE.search(text):
         return LateError(said)
     return TooLargeError(said) if _TOO_LARGE.search(text) else None

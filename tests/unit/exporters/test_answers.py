@@ -18,6 +18,7 @@ LATE = '{"code":"invalid_argument","message":"profile is outside of ingestion wi
 # As Pyroscope words its limits; the last of them is none that halves could pass.
 SAMPLES = "the profile with labels '{}' exceeds the samples count limit (max_profile_stacktrace_samples, actual: 9, limit: 8)"  # fmt: skip
 SIZE = "the profile with labels '{}' exceeds the size limit (max_profile_size_byte, actual: 9, limit: 8)"  # fmt: skip
+NAMED = """profile with labels '{agent="fix ingestion window, too many samples"}' has label name too long: 'x'"""  # fmt: skip
 LABELS = "the profile with labels '{}' exceeds the sample labels limit (max_profile_stacktrace_sample_labels, actual: 9, limit: 8)"  # fmt: skip
 BURST = "push rate limit (4.0 MiB) exceeded while adding 2.5 MiB"
 RATE = "push rate limit (4.0 MiB) exceeded while adding 900.0 KiB"
@@ -32,6 +33,7 @@ RATE = "push rate limit (4.0 MiB) exceeded while adding 900.0 KiB"
         (400, SAMPLES, TooLargeError),
         (400, SIZE, TooLargeError),
         (400, LABELS, PermanentError),
+        (400, NAMED, PermanentError),
         (400, "samples_limit: the profile has 16001 samples", TooLargeError),
         (400, "uncompressed profile payload size exceeds limit", TooLargeError),
         (413, "", TooLargeError),
