@@ -23,7 +23,7 @@ _BASH = """\
 _whyflame() {{
     local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
     local command="" word next=""
-    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+    for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD-1))}}"; do
         case "$command $word" in
             {commands}) command="${{command:+$command }}$word" ;;
         esac
@@ -34,11 +34,15 @@ _whyflame() {{
 {words}
         esac ;;
     esac
-    COMPREPLY=($(compgen -W "$next" -- "$current"))
-    # No word of ours fits: a file may.
-    [[ ${{#COMPREPLY[@]}} -gt 0 || $current == -* ]] || COMPREPLY=($(compgen -f -- "$current"))
+    COMPREPLY=()
+    for word in $next; do
+        [[ $word != "$current"* ]] || COMPREPLY+=("$word")
+    done
+    # No word of ours fits: a file may. zsh finds files itself.
+    [[ -n ${{ZSH_VERSION-}} || ${{#COMPREPLY[@]}} -gt 0 || $current == -* ]] ||
+        COMPREPLY=($(compgen -f -- "$current"))
 }}
-complete -o filenames -F _whyflame whyflame
+complete -o filenames -o default -F _whyflame whyflame
 """
 
 _ZSH = """\

@@ -74,4 +74,6 @@ def format_of(path: str | PurePath) -> str:
         if name.endswith(encoding.endings):
             return found
     endings = ", ".join(ending for item in ENCODINGS.values() for ending in item.endings)
-    raise UsageError(f"cannot tell a format from {name!r}: name it, or use one of {endings}")
+    raise UsageError(
+        f"cannot tell a format from {name!r}: give --format, or a name that ends in one of {endings}"
+    )

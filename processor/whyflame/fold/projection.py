@@ -106,6 +106,9 @@ def make_projection(
     twice = [name for name in stack if stack.count(name) > 1]
     if twice:
         raise UsageError(f"field {twice[0]!r} stands twice in the stack")
+    twice = [name for name in labels if labels.count(name) > 1]
+    if twice:
+        raise UsageError(f"field {twice[0]!r} stands twice in the labels")
     if "token_kind" in labels or "path" in labels:
         raise UsageError("token_kind and path can be frames, not labels")
     name = find_measure(measure).name

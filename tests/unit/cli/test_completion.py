@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
+from typing import TYPE_CHECKING
 
 import pytest
 
 from whyflame.cli.completion import SHELLS, completion_script
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -26,15 +31,29 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def complete(parser: argparse.ArgumentParser, line: str) -> list[str]:
-    """What bash offers at the end of a line."""
+# zsh runs the function as its bashcompinit does: with arrays from 0, and unquoted words split.
+STARTS = {
+    "bash": ["bash", "--norc", "-c"],
+    "zsh": ["zsh", "-f", "-c", 'complete() { :; }; emulate sh; eval "$0"'],
+}
+
+
+@pytest.fixture(params=list(STARTS))
+def shell(request: pytest.FixtureRequest) -> str:
+    if shutil.which(request.param) is None:
+        pytest.skip(f"no {request.param} here")
+    return str(request.param)
+
+
+def complete(parser: argparse.ArgumentParser, line: str, shell: str) -> list[str]:
+    """What a shell offers at the end of a line."""
     words = " ".join(f"'{word}'" for word in line.split(" "))
     script = completion_script(parser, "bash") + (
         f"COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); _whyflame\n"
         'printf "%s\\n" "${COMPREPLY[@]}"\n'
     )
     done = subprocess.run(
-        ["bash", "--norc", "-c", script], capture_output=True, text=True, check=True, cwd="/"
+        [*STARTS[shell], script], capture_output=True, text=True, check=True, cwd="/"
     )
     assert done.stderr == ""
     return done.stdout.split()
@@ -53,15 +72,44 @@ def complete(parser: argparse.ArgumentParser, line: str) -> list[str]:
         ("whyflame completion f", ["fish"]),
     ],
 )
-def test_bash_offers_commands_options_and_choices(
-    parser: argparse.ArgumentParser, line: str, offered: list[str]
+def test_commands_options_and_choices_are_offered(
+    parser: argparse.ArgumentParser, line: str, offered: list[str], shell: str
 ) -> None:
-    assert complete(parser, line) == offered
+    assert complete(parser, line, shell) == offered
 
 
-def test_bash_offers_files_where_no_word_fits(parser: argparse.ArgumentParser) -> None:
-    assert "etc" in complete(parser, "whyflame config check et")
-    assert "etc" in complete(parser, "whyflame totals -o et")
+@pytest.mark.parametrize("line", ["whyflame config check et", "whyflame totals -o et"])
+def test_files_are_offered_where_no_word_fits(
+    parser: argparse.ArgumentParser, line: str, shell: str
+) -> None:
+    offered = complete(parser, line, shell)
+    # zsh offers files of its own accord, when it is told to and no word is there.
+    assert "etc" in offered if shell == "bash" else offered == []
+    assert "complete -o filenames -o default " in completion_script(parser, shell)
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish here")
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("whyflame to", ["totals\texact sums, it's true"]),
+        ("whyflame totals --format ", ["json", "table"]),
+        ("whyflame config d", ["default"]),
+    ],
+)
+def test_fish_offers_the_same(
+    parser: argparse.ArgumentParser, line: str, offered: list[str], tmp_path: Path
+) -> None:
+    script = f"{completion_script(parser, 'fish')}\ncomplete -C '{line}'"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd="/",
+        env={**os.environ, "HOME": str(tmp_path)},
+    )
+    assert done.stdout.splitlines() == offered
 
 
 def test_zsh_uses_the_tables_of_bash(parser: argparse.ArgumentParser) -> None:

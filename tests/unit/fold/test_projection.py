@@ -20,6 +20,7 @@ from whyflame.model import FIELDS, MEASURES
         (["agent", "agent"], {}, "stands twice"),
         (["agent"], {"measure": "token"}, "did you mean 'tokens'?"),
         (["agent"], {"labels": ["path"]}, "not labels"),
+        (["agent"], {"labels": ["model", "model"]}, "stands twice in the labels"),
         (["agent"], {"where": ["nope=1"]}, "unknown field 'nope'"),
     ],
 )
