@@ -30,20 +30,31 @@ FORMATS = ("pprof", "folded", "svg", "json", "speedscope")
 
 def add_parser(subparsers: Any) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser("profile", help="a flame graph or pprof file")
+    parser = subparsers.add_parser(
+        "profile",
+        help="a flame graph or pprof file",
+        description="Writes one profile: what the frames of a view cost. Example: whyflame profile "
+        "--view cost --since 7d -o cost.svg",
+    )
     parser.add_argument(
         "--view",
         default="tokens",
-        help="tokens, cost, time, operations, errors, files, network or a configured one",
+        help="tokens, cost, time, operations, errors, files, network or a configured one "
+        "(default tokens)",
     )
     parser.add_argument("--measure", help="what width means, instead of the view's own")
     parser.add_argument("--stack", default="", metavar="F,F,...", help="fields, outermost first")
     parser.add_argument(
-        "--labels", default=None, metavar="F,...", help="sample labels of a pprof file"
+        "--labels",
+        default=None,
+        metavar="F,...",
+        help="fields that label samples (default in pprof files: agent, model, outcome)",
     )
     add_waits(parser)
-    parser.add_argument("--format", choices=FORMATS, help="default: from the file name")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="- for stdout")
+    parser.add_argument("--format", choices=FORMATS, help="default: by the ending of FILE")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="where to; - for stdout"
+    )
     add_filters(parser)
     add_target(parser)
     parser.set_defaults(run=run)

@@ -45,7 +45,9 @@ def load(path: str | Path, environment: Mapping[str, str] | None = None) -> Conf
         text = Path(path).read_text(encoding="utf-8")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         content = yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise place.error(f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
         raise place.error(f"cannot be read: {error}") from error
     except yaml.YAMLError as error:
         raise place.error(f"is no valid YAML: {' '.join(str(error).split())}") from error

@@ -158,7 +158,7 @@ def test_a_file_that_is_no_configuration_is_refused(tmp_path: Path, text: str, s
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"nowhere.yaml: cannot be read"):
+    with pytest.raises(ConfigError, match=r"nowhere.yaml: cannot be read: No such file"):
         load(tmp_path / "nowhere.yaml")
 
 
