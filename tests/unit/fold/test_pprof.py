@@ -159,6 +159,13 @@ def test_an_error_while_pieces_are_made_is_the_callers_and_leaves_no_thread() ->
     assert threading.active_count() == before
 
 
+def test_an_error_of_a_thread_is_the_callers() -> None:
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="Invalid initialization option"):
+        gzip_bytes([bytes(1 << 18)], 99)
+    assert threading.active_count() == before
+
+
 @given(st.integers(-(1 << 63), (1 << 63) - 1))
 def test_varints_read_back(value: int) -> None:
     [(_, read)] = pprof_reader.read_fields(b"\x08" + varint(value))
