@@ -27,7 +27,7 @@ from whyflame.segment.registry import choose_segmenter
 from whyflame.settle.rules import build_settle
 from whyflame.settle.work import Found, work_out
 from whyflame.store.duck import DEFAULT_MEMORY_LIMIT
-from whyflame.store.span_rows import SpanRows, spans_of
+from whyflame.store.span_rows import SpanRows
 from whyflame.store.unsettled import Group
 
 if TYPE_CHECKING:
@@ -215,7 +215,8 @@ def _run(config: Config, pipe: Connection) -> None:
 def _pass(request: bytes, settle: Settle, segment: Segment) -> tuple[str, Any]:
     try:
         rows, origins, trace_keys, earlier_runs = marshal.loads(request)  # noqa: S302 - of our own parent
-        group = Group(spans_of(SpanRows(rows, origins)), trace_keys, earlier_runs)
+        group = Group(trace_keys=trace_keys, earlier_runs=earlier_runs)
+        group.take(SpanRows(rows, origins))
         del rows
         return "found", work_out(group, settle, segment)
     except Exception as error:  # noqa: BLE001 - as a stage, it must outlive any one input

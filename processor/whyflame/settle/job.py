@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from whyflame import telemetry
 from whyflame.settle.work import Found, Segment, Settle, work_out
-from whyflame.store.span_rows import SpanRows, spans_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whyflame.config import SettleConfig
     from whyflame.store.settled import SettledWriter
+    from whyflame.store.span_rows import SpanRows
     from whyflame.store.unsettled import Group, Unsettled
 
 __all__ = ["Elsewhere", "SettleJob"]
@@ -112,7 +112,7 @@ class SettleJob:
         rows = self._unsettled.rows(group)
         if self._elsewhere is not None and self._elsewhere.accepts(len(rows.rows)):
             return self._elsewhere.work_out(group, rows)
-        group.spans = spans_of(rows)
+        group.take(rows)
         return work_out(group, self._settle, self._segment)
 
     def _write(self, group: Group, found: Found, now_ns: int) -> int:

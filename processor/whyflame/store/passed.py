@@ -54,19 +54,20 @@ class Passed:
 
 def pack(group: Group, operations: Sequence[Operation], marks: Sequence[MarkRow]) -> Passed:
     """A pass as it is written; what is no agent work is left out."""
-    # A trace may hold nothing but second views of calls counted elsewhere; it is work all the same.
-    working = {op.span.trace_key for op in operations if op.why != NOT_AGENT_WORK}
     written = [op for op in operations if op.why != NOT_AGENT_WORK]
     strings, paths = Numbers(), Numbers()
     columns: Columns = {}
+    working: set[int] = set()
     if written:
         columns = columns_of(written, strings, paths)
+        # A trace may hold nothing but second views of calls counted elsewhere: it is work as well.
+        working = set(columns["trace_key"].tolist())
         if any(op.span.extra for op in written):
             columns["extra_keys"] = _objects([list(op.span.extra) for op in written])
             columns["extra_values"] = _objects([list(op.span.extra.values()) for op in written])
     return Passed(
         trace_keys=group.trace_keys,
-        last_keys=_last_keys(group, operations),
+        last_keys=group.last_keys or _last_keys(group, operations),
         dropped=[key for key in group.trace_keys if key not in working],
         operations=len(operations),
         columns=columns,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["CODED", "Columns", "Numbers", "columns_of", "renumbered"]
 
 _UNKNOWN = -1
+# Operations that stay in the processor's cache while all their columns are read.
+_PART = 512
 # Coded columns with where their values stand: those that hardly change within a lane, and those
 # that say what was done.
 _LANE = {
@@ -60,11 +62,33 @@ def columns_of(operations: Sequence[Operation], strings: Numbers, paths: Numbers
         operations: What settling found, at least one.
         strings, paths: Give the numbers that stand in the columns `CODED` and in `path_id`.
     """
+    lane, work = _Coded(_LANE, strings), _Coded(_WORK, strings)
+    whole: dict[str, list[Any]] = {}
+    for first in range(0, len(operations), _PART):
+        part = operations[first : first + _PART]
+        for name, values in _plain(part, paths).items():
+            whole.setdefault(name, []).extend(values)
+        lane.add(part)
+        work.add(part)
+    flags = {name: np.array(whole.pop(name)) for name in ("counted", "session_known")}
+    arrays = {name: _array(values) for name, values in whole.items()}
+    return {
+        **flags,
+        **{name: array for name, array in arrays.items() if array is not None},
+        **lane.columns(),
+        **work.columns(),
+    }
+
+
+def _plain(operations: Sequence[Operation], paths: Numbers) -> dict[str, Sequence[Any]]:
+    """Columns of values as they are."""
     spans = [operation.span for operation in operations]
     code = paths.code
-    whole: dict[str, Sequence[int | None]] = {
+    found: dict[str, Sequence[Any]] = {
         "span_key": [span.span_key for span in spans],
         "trace_key": [span.trace_key for span in spans],
+        "counted": [op.counted for op in operations],
+        "session_known": [op.session_known for op in operations],
         "same_as": [op.same_as for op in operations],
         "run": [op.run for op in operations],
         "turn": [op.turn for op in operations],
@@ -75,39 +99,48 @@ def columns_of(operations: Sequence[Operation], strings: Numbers, paths: Numbers
         "start_ns": [span.start_ns for span in spans],
         "end_ns": [span.end_ns for span in spans],
     }
-    whole.update(
-        zip(MEASURES, zip(*map(attrgetter(*MEASURES), operations), strict=True), strict=True)
-    )
-    arrays = {name: _array(values) for name, values in whole.items()}
-    return {
-        "counted": np.array([op.counted for op in operations]),
-        "session_known": np.array([op.session_known for op in operations]),
-        **{name: array for name, array in arrays.items() if array is not None},
-        **_coded(operations, _LANE, strings),
-        **_coded(operations, _WORK, strings),
-    }
+    measures = zip(*map(attrgetter(*MEASURES), operations), strict=True)
+    return found | dict(zip(MEASURES, measures, strict=True))
 
 
-def _coded(operations: Iterable[Operation], places: Mapping[str, str], strings: Numbers) -> Columns:
-    """Columns of strings that come together again and again: one look-up instead of a dozen."""
-    numbers: dict[tuple[str | None, ...], int] = {}
-    known: list[list[int]] = []
-    rows = []
-    for values in map(attrgetter(*places.values()), operations):
-        number = numbers.get(values)
-        if number is None:
-            number = numbers[values] = len(known)
-            known.append(
-                [_UNKNOWN if value is None else strings.code(str(value)) for value in values]
-            )
-        rows.append(number)
-    found = np.array(known, np.int32)[rows]
-    arrays = {name: found[:, at] for at, name in enumerate(places)}
-    return {
-        name: np.ma.masked_equal(array, _UNKNOWN)
-        for name, array in arrays.items()
-        if array.max() > _UNKNOWN
-    }
+class _Coded:
+    """Columns of strings that come together again and again: one look-up instead of a dozen.
+
+    Args:
+        places: Column -> attribute of an operation. strings: Gives the numbers.
+    """
+
+    def __init__(self, places: Mapping[str, str], strings: Numbers) -> None:
+        self._names = tuple(places)
+        self._read = attrgetter(*places.values())
+        self._strings = strings
+        self._numbers: dict[tuple[str | None, ...], int] = {}
+        self._known: list[list[int]] = []
+        self._rows: list[int] = []
+
+    def add(self, operations: Iterable[Operation]) -> None:
+        """The next rows."""
+        numbers, rows = self._numbers, self._rows
+        for values in map(self._read, operations):
+            number = numbers.get(values)
+            if number is None:
+                number = numbers[values] = len(self._known)
+                self._known.append(self._codes(values))
+            rows.append(number)
+
+    def _codes(self, values: Iterable[str | None]) -> list[int]:
+        code = self._strings.code
+        return [_UNKNOWN if value is None else code(str(value)) for value in values]
+
+    def columns(self) -> Columns:
+        """Those in which something is known."""
+        found = np.array(self._known, np.int32)[self._rows]
+        arrays = {name: found[:, at] for at, name in enumerate(self._names)}
+        return {
+            name: np.ma.masked_equal(array, _UNKNOWN)
+            for name, array in arrays.items()
+            if array.max() > _UNKNOWN
+        }
 
 
 def renumbered(columns: Columns, names: Iterable[str], numbers: Sequence[int]) -> Columns:

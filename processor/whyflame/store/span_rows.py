@@ -35,6 +35,7 @@ _COLUMNS = ", ".join(
     + ["origin", "links", "asked", "extra", "dubious"]
     + ["prompt_sha256", "user_messages", "input_bytes", "output_bytes"]
 )
+_SPAN_KEY, _TRACE_KEY = _PLAIN.index("span_key"), _PLAIN.index("trace_key")
 _MEMO_LIMIT = 20_000
 _KINDS = {kind.value: kind for kind in Kind}
 _STATUSES = {status.value: status for status in Status}
@@ -110,6 +111,10 @@ class SpanRows:
 
     rows: list[tuple[Any, ...]]
     origins: Mapping[int, _Origin]
+
+    def last_keys(self) -> dict[int, int]:
+        """Trace key -> its newest span key."""
+        return {row[_TRACE_KEY]: row[_SPAN_KEY] for row in self.rows}
 
 
 def read_rows(

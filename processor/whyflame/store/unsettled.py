@@ -24,7 +24,7 @@ MAX_GROUP_TRACES = 20_000
 # Settled together, when nothing joins more: bounds memory (3 KB a span), shares the price of the
 # queries. A session is never divided.
 GROUP_TRACES = 1_000
-GROUP_SPANS = 32_768
+GROUP_SPANS = 16_384
 # Held in memory, 250 bytes each; the store knows the others.
 WAITING_TRACES = 100_000
 MAX_ROUNDS = 4
@@ -38,12 +38,19 @@ class Group:
     Attributes:
         spans: All current spans of the traces.
         trace_keys: The traces; each gets a new generation.
+        last_keys: Newest span key of each that was read; empty when not looked at.
         earlier_runs: (tenant, session) -> runs that lie wholly before the loaded part.
     """
 
     spans: list[Span] = field(default_factory=list)
     trace_keys: list[int] = field(default_factory=list)
     earlier_runs: dict[tuple[str, str], int] = field(default_factory=dict)
+    last_keys: dict[int, int] = field(default_factory=dict)
+
+    def take(self, read: SpanRows) -> None:
+        """The spans of these traces, as they were read."""
+        self.spans = spans_of(read)
+        self.last_keys = read.last_keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +199,7 @@ class Unsettled:
     def load(self, ready: Iterable[int]) -> Group:
         """The traces, and all that must be looked at with them, with their spans."""
         group = self.find(ready)
-        group.spans = spans_of(self.rows(group))
+        group.take(self.rows(group))
         return group
 
     def rows(self, group: Group) -> SpanRows:
