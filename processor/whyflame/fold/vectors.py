@@ -5,18 +5,19 @@ Strings are looked up for the distinct values of a column only; rows are positio
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whyflame.fold.frames import (
     UNKNOWN_FRAME,
-    ColumnFrames,
     Dictionary,
-    column_frames,
+    frames_of,
     label_by_id,
+    names_by_id,
     read_once,
 )
 from whyflame.fold.stack_keys import Array, StackKeys, to_array
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyflame.fold.profile import Labels, Profile
-    from whyflame.fold.projection import Query
+    from whyflame.fold.projection import Column, Query
 
 __all__ = ["as_array", "first_last", "fold_arrays", "share_out_array"]
 
@@ -71,7 +72,7 @@ def fold_arrays(
     keys = [_code(values) for values in columns[:label_end]]
     dictionary = read_once((*query.frames, *query.labels), [key.values for key in keys], dictionary)
     texts = [
-        column_frames(column, key.values, dictionary)
+        _names(column, key.values, dictionary)
         for column, key in zip(query.frames, keys, strict=False)
     ]
     labels = _label_sets(query, keys[frame_end:], dictionary)
@@ -99,17 +100,15 @@ def _code(values: NDArray[Any]) -> _Coded:
 
 def _stack_keys(
     keys: Sequence[_Coded],
-    texts: Sequence[ColumnFrames],
+    texts: Sequence[_Names],
     labels: tuple[list[Labels], Array | None],
 ) -> StackKeys:
     label_sets, label_ids = labels
-    shown = {frame for column in texts for frame in column.frames.values() if frame}
+    shown = {frame for column in texts for frame in column.frames if frame}
     may_be_empty = all(column.has_empty for column in texts)
     frames = sorted(shown | {UNKNOWN_FRAME} if may_be_empty else shown)
     number_of = {frame: number for number, frame in enumerate(frames, 1)}
-    tables = [
-        _numbered(column, key.values, number_of) for key, column in zip(keys, texts, strict=True)
-    ]
+    tables = [column.table(number_of) for column in texts]
     depth = max(1, sum(len(table) for table, _ in tables))
     rows = len(keys[0].positions)
     stacks = StackKeys(frames, label_sets, depth, rows, may_have_unused=may_be_empty)
@@ -130,24 +129,48 @@ def _stack_keys(
     return stacks
 
 
-def _numbered(
-    column: ColumnFrames, values: Sequence[Any], number_of: Mapping[str, int]
-) -> tuple[NDArray[np.int32], Array]:
-    """Frame numbers of every value, a row per level, and how many each has."""
-    numbers = {name: number_of.get(frame, 0) for name, frame in column.frames.items()}
-    rows = [column.names[value] for value in values]
-    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    flat = np.fromiter(
-        map(numbers.__getitem__, chain.from_iterable(rows)), np.int32, int(lengths.sum())
-    )
-    if 0 in numbers.values():
-        owners = np.repeat(np.arange(len(rows)), lengths)
-        lengths = np.bincount(owners[flat > 0], minlength=len(rows))
-        flat = flat[flat > 0]
-    depth = int(lengths.max())
-    table = np.zeros((len(rows), depth), dtype=np.int32)
-    table[np.arange(depth) < lengths[:, None]] = flat
-    return np.ascontiguousarray(table.T), lengths
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the values of a column show.
+
+    Attributes:
+        lengths: How many names each value has.
+        numbers: Its names by number, value after value.
+        frames: What each number shows; "" where nothing is left to show.
+    """
+
+    lengths: Array
+    numbers: NDArray[np.int32]
+    frames: list[str]
+
+    @property
+    def has_empty(self) -> bool:
+        """Whether some value may show no frame at all."""
+        return "" in self.frames or not self.lengths.all()
+
+    def table(self, number_of: Mapping[str, int]) -> tuple[NDArray[np.int32], Array]:
+        """Frame numbers of every value, a row per level, and how many each has."""
+        shown = np.array([number_of.get(frame, 0) for frame in self.frames], dtype=np.int32)
+        flat, lengths = shown.take(self.numbers), self.lengths
+        if "" in self.frames:
+            owners = np.repeat(np.arange(len(lengths)), lengths)
+            lengths = np.bincount(owners[flat > 0], minlength=len(lengths))
+            flat = flat[flat > 0]
+        depth = int(lengths.max())
+        table = np.zeros((len(lengths), depth), dtype=np.int32)
+        table[np.arange(depth) < lengths[:, None]] = flat
+        return np.ascontiguousarray(table.T), lengths
+
+
+def _names(column: Column, values: Sequence[Any], dictionary: Dictionary) -> _Names:
+    """Names are numbered while they are read: there are four to a path, and they repeat."""
+    known = names_by_id(column, values, dictionary)
+    rows = list(map(known.__getitem__, values))
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    number_of: dict[str, int] = defaultdict(count().__next__)
+    every = chain.from_iterable(rows)
+    numbers = np.fromiter(map(number_of.__getitem__, every), np.int32, int(lengths.sum()))
+    return _Names(lengths, numbers, frames_of(column, number_of))
 
 
 def _label_sets(
