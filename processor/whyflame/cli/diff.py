@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         unit=args.per,
         pair_by=args.pair_by,
     )
-    with questions(args) as asked:
+    with questions(args, "whyflame.serve.differences", "whyflame.fold.compare") as asked:
         body = asked.diff(request, args.format or _format_of(args.output))
     if args.output == "-":
         sys.stdout.buffer.write(body)
