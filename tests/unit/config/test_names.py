@@ -14,6 +14,6 @@ def test_every_name_is_found() -> None:
 
 
 def test_another_name_is_refused_as_by_any_module() -> None:
-    assert not hasattr(package, "sectons")
-    with pytest.raises(ImportError, match="cannot import name 'Confg'"):
-        from whyflame.config import Confg  # type: ignore[attr-defined]  # noqa: F401
+    assert not hasattr(package, "nothing")
+    with pytest.raises(ImportError, match="cannot import name 'Konfig'"):
+        from whyflame.config import Konfig  # type: ignore[attr-defined]  # noqa: F401
