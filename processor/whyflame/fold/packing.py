@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import zlib
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["gzip_bytes"]
 
-# Samples are sorted, and repeat little that lies further back: of 5 MB, chunks of 32 KiB make 0.5 %
-# less than such of a megabyte, in a fifth less time, since what is looked through stays in the cache.
-_CHUNK = 1 << 15
+# Samples are sorted, and repeat little that lies further back: of 5 MB, chunks of 64 KiB make 0.4 %
+# less than such of a megabyte, in a sixth less time, since what is looked through stays in the
+# cache. Half as much would do a little better, but hands Python's lock to and fro twice as often.
+_CHUNK = 1 << 16
 _WORKERS = 2
+_BACKLOG = 4  # chunks that wait for a second thread; fewer are done sooner without starting one
 _BARE = -15  # zlib's code for no wrapping
 _MEMORY = 9  # zlib's most; 4 to 7 % faster than its default
 _HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"  # no time, no name, Unix
@@ -76,7 +79,8 @@ class _Deflating:
         if is_last:
             self.packed[-1] = self._deflated(chunk, zlib.Z_FINISH)
             return
-        if len(self._threads) < _WORKERS:
+        is_behind = not self._threads or self._waiting.qsize() >= _BACKLOG
+        if is_behind and len(self._threads) < _WORKERS:
             self._threads.append(threading.Thread(target=self._run))
             self._threads[-1].start()
         self._waiting.put((len(self.packed) - 1, chunk))
@@ -84,10 +88,18 @@ class _Deflating:
     def _run(self) -> None:
         try:
             while task := self._waiting.get():
-                place, chunk = task
-                self.packed[place] = self._deflated(chunk, zlib.Z_SYNC_FLUSH)
+                self._deflate(*task)
         except BaseException as error:  # noqa: BLE001 - raised where the body is wanted
             self._errors.append(error)
+
+    def _help(self) -> None:
+        """Deflate, in the caller's thread, what no other has begun."""
+        with suppress(Empty):
+            while task := self._waiting.get_nowait():
+                self._deflate(*task)
+
+    def _deflate(self, place: int, chunk: bytes) -> None:
+        self.packed[place] = self._deflated(chunk, zlib.Z_SYNC_FLUSH)
 
     def _deflated(self, chunk: bytes, how: int) -> bytes:
         packer = zlib.compressobj(self._level, zlib.DEFLATED, _BARE, _MEMORY)
@@ -99,9 +111,16 @@ class _Deflating:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        try:
+            if error is None:
+                self._help()
+        finally:
+            self._end()
+        if self._errors and error is None:
+            raise self._errors[0]
+
+    def _end(self) -> None:
         for _ in self._threads:
             self._waiting.put(None)
         for thread in self._threads:
             thread.join()
-        if self._errors and error is None:
-            raise self._errors[0]
