@@ -1,7 +1,8 @@
 """OTLP profiles over HTTP or gRPC: for collectors and backends that speak the draft standard.
 
-One profile per measure, since OTLP has one sample type a profile; the profile type ids come out as
-those of a Pyroscope push. Resource attributes are the labels of the series.
+One profile and one request per measure, since OTLP has one sample type a profile and a server may
+take some profiles of a request and refuse the rest; the profile type ids come out as those of a
+Pyroscope push. Resource attributes are the labels of the series.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from whyflame.config.fields import setting
 from whyflame.config.reading import read_options
-from whyflame.errors import ConfigError
+from whyflame.errors import ConfigError, PermanentError, TransientError
+from whyflame.export import RateLimitedError, TooLargeError, UnavailableError
 from whyflame.export.reshape import unpack
 from whyflame_exporters.answers import answer_error
 from whyflame_exporters.http import Endpoint, EndpointOptions
@@ -22,12 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whyflame.export import Payload
+    from whyflame.fold.pprof import PprofOptions
     from whyflame.fold.profile import Profile
 
-__all__ = ["OtlpProfilesExporter", "OtlpProfilesOptions", "encode"]
+__all__ = ["OtlpProfilesExporter", "OtlpProfilesOptions", "encode_measures"]
 
 _PATH = "/v1development/profiles"
 _METHOD = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
+# Payloads whose sending was interrupted, of which is known what the server took.
+_MOST_INTERRUPTED = 1024
 _NAMESPACE = uuid.UUID("1c0d6f0e-40cf-4f0e-93d5-5b8a5c6b7d20")
 # Numbers of opentelemetry-proto 1.10; before, servers answered 200 and stored nothing.
 _SAMPLE_FIELDS = {"stack_index": 1, "attribute_indices": 2, "link_index": 3, "values": 4}
@@ -59,6 +64,7 @@ class OtlpProfilesExporter:
         self._options = read
         self._http = Endpoint(name, read)
         self._grpc = GrpcEndpoint(name, read) if read.protocol == "grpc" else None
+        self._taken: dict[tuple[int, int], int] = {}
 
     def start(self) -> None:
         """Check that the installed messages have the numbers that servers expect."""
@@ -66,9 +72,36 @@ class OtlpProfilesExporter:
         (self._grpc or self._http).start()
 
     def send(self, payload: Payload) -> None:
-        """Send one profile per measure, in one request."""
-        body = encode(payload)
-        headers = {"X-Scope-OrgID": payload.tenant} if payload.tenant else {}
+        """Send one request per measure, so that a server takes each whole or not at all.
+
+        The largest goes first: what is refused for its size is refused before anything is taken.
+        After a failure the next attempt goes on where this one stopped.
+        """
+        key = (payload.id, payload.time_ns)
+        first = self._taken.get(key, 0)
+        for number, body in enumerate(encode_measures(payload)[first:], first):
+            try:
+                self._post(body, payload.tenant)
+            except (TooLargeError, TransientError) as error:
+                if number:
+                    raise self._interrupted(key, number, error) from error
+                raise
+        self._taken.pop(key, None)
+
+    def _interrupted(self, key: tuple[int, int], number: int, error: Exception) -> Exception:
+        """What to make of an error after so many requests of a payload: never halves of the rest.
+
+        Halves have times of their own, so what was taken would count twice.
+        """
+        if isinstance(error, TooLargeError):
+            return PermanentError(f"others were taken: {error}", "partly_too_large")
+        self._remember(key, number)
+        if isinstance(error, RateLimitedError):
+            return UnavailableError(str(error), error.retry_after_seconds)
+        return error
+
+    def _post(self, body: bytes, tenant: str) -> None:
+        headers = {"X-Scope-OrgID": tenant} if tenant else {}
         if self._grpc is not None:
             self._grpc.call(_METHOD, body, headers)
             return
@@ -76,6 +109,12 @@ class OtlpProfilesExporter:
         error = answer_error(self._http.post(self._options.path, body, headers))
         if error is not None:
             raise error
+
+    def _remember(self, key: tuple[int, int], number: int) -> None:
+        """Requests of a payload that were taken; a payload that was given up is forgotten in time."""
+        self._taken[key] = number
+        while len(self._taken) > _MOST_INTERRUPTED:
+            del self._taken[next(iter(self._taken))]
 
     def close(self, deadline_seconds: float) -> None:  # noqa: ARG002 - closing does not wait
         """Close the connections."""
@@ -94,14 +133,21 @@ def _check_numbers() -> None:
         )
 
 
-def encode(payload: Payload) -> bytes:
-    """`ExportProfilesServiceRequest` of a payload; equal payloads are equal bytes."""
+def encode_measures(payload: Payload) -> list[bytes]:
+    """A request for each measure that has values, the largest first."""
+    profile, options = unpack(payload.body)
+    columns = [number for number, column in enumerate(profile.values) if any(column)]
+    bodies = [_encode(payload, profile, options, column) for column in columns]
+    return sorted(bodies, key=len, reverse=True)
+
+
+def _encode(payload: Payload, profile: Profile, options: PprofOptions, column: int) -> bytes:
+    """`ExportProfilesServiceRequest` with one measure; equal payloads are equal bytes."""
     from opentelemetry.proto.collector.profiles.v1development.profiles_service_pb2 import (
         ExportProfilesServiceRequest,
     )
 
     request = ExportProfilesServiceRequest()
-    profile, options = unpack(payload.body)
     tables = _Tables(request.dictionary)
     resource = request.resource_profiles.add()
     for name, value in payload.labels:
@@ -110,18 +156,18 @@ def encode(payload: Payload) -> bytes:
             resource.resource.attributes.add(key=key).value.string_value = value
     scope = resource.scope_profiles.add()
     scope.scope.name = "whyflame"
-    for column, sample_type in enumerate(profile.sample_types):
-        target = scope.profiles.add(
-            time_unix_nano=payload.time_ns,
-            duration_nano=profile.duration_ns,
-            period=1,
-            profile_id=uuid.uuid5(_NAMESPACE, f"{payload.id}/{payload.time_ns}/{column}").bytes,
-        )
-        target.sample_type.type_strindex = tables.string(sample_type.name)
-        target.sample_type.unit_strindex = tables.string(sample_type.unit)
-        target.period_type.type_strindex = tables.string(options.name)
-        target.period_type.unit_strindex = tables.string("count")
-        _add_samples(target, profile, column, tables)
+    target = scope.profiles.add(
+        time_unix_nano=payload.time_ns,
+        duration_nano=profile.duration_ns,
+        period=1,
+        profile_id=uuid.uuid5(_NAMESPACE, f"{payload.id}/{payload.time_ns}/{column}").bytes,
+    )
+    sample_type = profile.sample_types[column]
+    target.sample_type.type_strindex = tables.string(sample_type.name)
+    target.sample_type.unit_strindex = tables.string(sample_type.unit)
+    target.period_type.type_strindex = tables.string(options.name)
+    target.period_type.unit_strindex = tables.string("count")
+    _add_samples(target, profile, column, tables)
     encoded: bytes = request.SerializeToString(deterministic=True)
     return encoded
 

@@ -39,11 +39,11 @@ class Faults:
     """A queue of armed faults, taken one by one by pushes."""
 
     def __init__(self) -> None:
-        self._queue: list[Fault] = []
+        self._queue: list[Fault | None] = []
         self._lock = threading.Lock()
 
-    def fail_next(self, fault: Fault | int, times: int = 1) -> None:
-        """Arm a fault, or a bare HTTP status, for the next `times` pushes."""
+    def fail_next(self, fault: Fault | int | None, times: int = 1) -> None:
+        """Arm a fault, a bare HTTP status, or None for no fault, for the next `times` pushes."""
         if isinstance(fault, int):
             fault = Fault(fault, code=CODES.get(fault, "unknown"))
         with self._lock:

@@ -109,8 +109,8 @@ class Double:
         """Change single limits from now on."""
         self._distributor.limits = replace(self._distributor.limits, **changes)
 
-    def fail_next(self, fault: Fault | int, times: int = 1) -> None:
-        """Arm a fault for the next pushes."""
+    def fail_next(self, fault: Fault | int | None, times: int = 1) -> None:
+        """Arm a fault for the next pushes; None lets them pass."""
         self.faults.fail_next(fault, times)
 
     def wrap_tls(self, context: ssl.SSLContext) -> None:
@@ -181,8 +181,17 @@ class Double:
         if method != "POST":
             return Answer(405, "text/plain", b"method not allowed\n", {"Allow": "POST"})
         if path == OTLP_PATH:
-            return Answer(*handle_otlp(self._distributor, headers, body))
+            return self._otlp(headers, body)
         return self._connect(path, headers, body)
+
+    def _otlp(self, headers: dict[str, str], body: bytes) -> Answer | None:
+        fault = self.faults.take()
+        if fault is not None and not fault.stored:
+            return _fault_answer(fault)
+        answer = Answer(*handle_otlp(self._distributor, headers, body))
+        if answer.status == invalid("").http_status:
+            self.refused.append(body)
+        return answer if fault is None else _fault_answer(fault)
 
     def _connect(self, path: str, headers: dict[str, str], body: bytes) -> Answer | None:
         kind = headers.get("content-type", "").split(";")[0].strip()

@@ -15,7 +15,7 @@ from tests.doubles.pyroscope import Double
 from tests.doubles.pyroscope.otlp import OTLP_METHOD, OTLP_PATH
 from tests.integration.export.backends import LABELS, make_payload
 
-from whyflame_exporters.otlp_profiles import encode
+from whyflame_exporters.otlp_profiles import encode_measures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +27,22 @@ def double() -> Iterator[Double]:
         yield started
 
 
+def requests() -> dict[str, Any]:
+    """A request for each measure, by its name."""
+    found = [
+        ExportProfilesServiceRequest.FromString(one) for one in encode_measures(make_payload(1))
+    ]
+    return {_measure(one): one for one in found}
+
+
+def _measure(one: Any) -> str:
+    (profile,) = one.resource_profiles[0].scope_profiles[0].profiles
+    name: str = one.dictionary.string_table[profile.sample_type.type_strindex]
+    return name
+
+
 def request() -> Any:
-    return ExportProfilesServiceRequest.FromString(encode(make_payload(1)))
+    return requests()["tokens"]
 
 
 def post(double: Double, message: Any, **headers: str) -> httpx.Response:
@@ -39,7 +53,7 @@ def post(double: Double, message: Any, **headers: str) -> httpx.Response:
 
 
 def test_check_50_ids(double: Double) -> None:
-    assert post(double, request()).status_code == 200
+    assert {post(double, one).status_code for one in requests().values()} == {200}
     assert double.profiles.type_ids() == [
         "agent:cost:microusd:agent:count",
         "agent:duration:nanoseconds:agent:count",
