@@ -80,40 +80,34 @@ class Server:
             print(line, end="", file=sys.stderr)
 
     def _find_processes(self) -> None:
-        """The supervisor's children by what they hold open."""
+        """The supervisor's children by what they hold open; what the store started is `worker`."""
         assert self._process is not None
         self.pids = {"supervisor": self._process.pid}
-        for status in Path("/proc").glob("[0-9]*/stat"):
+        children = _children()
+        for pid in children.get(self._process.pid, ()):
             try:
-                fields = status.read_text().rpartition(")")[2].split()
-                if int(fields[1]) != self._process.pid:
+                if _is_tracker(pid):
                     continue
-                pid = int(status.parent.name)
-                if "resource_tracker" in (status.parent / "cmdline").read_text():
-                    continue
-                files = [str(file.readlink()) for file in (status.parent / "fd").iterdir()]
+                files = [str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir()]
             except OSError:
                 continue
             role = "store" if any(file.endswith(".duckdb") for file in files) else "receiver"
             self.pids[role if role not in self.pids else f"{role} {pid}"] = pid
 
-    def _now(self) -> dict[str, int]:
-        """Process ids by role; the store process starts a worker when it has much to settle."""
-        tasks = Path(f"/proc/{self.pids['store']}/task").glob("*/children")
-        for pid in (int(pid) for file in tasks for pid in file.read_text().split()):
-            if b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes():
-                return self.pids | {"settle": pid}
-        return self.pids
+    def _processes(self) -> dict[str, int]:
+        """All of now: the store starts its worker when there is much to settle."""
+        workers = [pid for pid in _children().get(self.pids["store"], ()) if not _is_tracker(pid)]
+        return self.pids | ({"worker": workers[0]} if workers else {})
 
     def cpu_seconds(self) -> dict[str, float]:
         """User and system time so far, by process."""
-        return {role: cpu_of(pid) for role, pid in self._now().items()}
+        return {role: cpu_of(pid) for role, pid in self._processes().items()}
 
     def resident_mib(self) -> dict[str, float]:
         """Resident memory by process."""
         return {
             role: int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_MIB
-            for role, pid in self._now().items()
+            for role, pid in self._processes().items()
         }
 
     def metric(self, name: str) -> float:
@@ -147,6 +141,25 @@ class Server:
         """Bytes of database and journal."""
         files = (self._directory / "data").rglob("*")
         return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _children() -> dict[int, list[int]]:
+    """Processes by their parent."""
+    found: dict[int, list[int]] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        found.setdefault(parent, []).append(int(status.parent.name))
+    return found
+
+
+def _is_tracker(pid: int) -> bool:
+    try:
+        return "resource_tracker" in Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return True
 
 
 def cpu_of(pid: int) -> float:

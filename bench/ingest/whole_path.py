@@ -1,9 +1,10 @@
 """The whole path under load: `python bench/ingest/whole_path.py [--content off] [--sustain 300]`.
 
 Prints one JSON line a run. Short runs: how fast spans are acknowledged and stored, CPU a span of
-each process, then what settling and segmenting them takes. With --sustain: paced, with everything
-on, and how lag and memory go over time. With --tls or --token: every run once in the clear and once
-so secured, then the ratios. CPU times hold on a busy machine; rates do not.
+each process, then what settling and segmenting them takes. With --sustain: paced at --rate, with
+everything on, with a line every 15 seconds: what was stored, lag, memory, refusals. With --tls or
+--token: every run once in the clear and once so secured, then the ratios. CPU times hold on a busy
+machine; rates do not.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import json
 import statistics
 import tempfile
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from load import Client, Outcome, Plan
 from secured import Secured
@@ -23,6 +25,7 @@ from server import HELD, Server
 from workload import Workload
 
 WARM_UP = 12
+TELL_EVERY = 15  # seconds
 PLAIN = Secured()
 
 
@@ -41,7 +44,7 @@ def measure(
         stored_at = server.wait_indexed(before_spans + spans, 600)
         after = server.cpu_seconds()
         resident = server.resident_mib()
-        cpu = {role: (after[role] - before[role]) / spans * 1e6 for role in after}
+        cpu = {role: (after[role] - before.get(role, 0.0)) / spans * 1e6 for role in after}
         settled = _settle(server, before_spans + spans)
         size = server.stored_bytes() / (before_spans + spans)
     return {
@@ -71,54 +74,100 @@ def _settle(server: Server, spans: int) -> dict[str, float]:
 def sustain(
     workload: Workload, seconds: float, rate: float, secured: Secured = PLAIN
 ) -> dict[str, Any]:
-    """A paced run with every stage on; samples once a second."""
-    samples: list[dict[str, float]] = []
+    """A paced run with every stage on; samples once a second, a line of them every 15."""
     with Server({"otlp": secured.settings}) as server:
-        done = threading.Event()
-
-        def watch() -> None:
-            while not done.wait(1.0):
-                samples.append(
-                    {
-                        "lag_s": server.metric("index_lag_seconds"),
-                        "pending_mb": server.metric("journal_pending_bytes") / 1e6,
-                        "unsettled": server.metric("unsettled_traces"),
-                    }
-                    | {f"{role}_mib": mib for role, mib in server.resident_mib().items()}
-                )
-
-        watcher = threading.Thread(target=watch)
-        watcher.start()
+        plan = Plan(seconds=seconds, spans_a_second=rate, token=secured.token)
+        client = Client(server.grpc, workload, plan, secured.credentials)
+        watch = Watch(server, client.outcome)
         before = server.cpu_seconds()
-        plan = Plan(seconds=seconds, spans_a_second=rate)
-        outcome = _send(server, workload, plan, secured)
-        spans = outcome.acked * workload.spans
-        stored_at = server.wait_indexed(spans, 600)
+        with watch:
+            outcome = client.run()
+            spans = outcome.acked * workload.spans
+            stored_at = server.wait_indexed(spans, 600)
         after = server.cpu_seconds()
-        done.set()
-        watcher.join()
         settled = server.metric("settled_operations_total")
-    cpu = {role: round((after[role] - before.get(role, 0)) / spans * 1e6, 1) for role in after}
+    cpu = {role: round((after[role] - before.get(role, 0.0)) / spans * 1e6, 1) for role in after}
     return (
         {"stored_spans_s": round(spans / (stored_at - outcome.began)), "settled_spans": settled}
         | {"cpu_us_span_with_settling": cpu}
         | outcome.figures(workload.spans)
-        | _over_time(samples)
+        | _over_time(watch.samples)
     )
+
+
+class Watch:
+    """Looks at a server once a second while it is used as a context; tells every 15 seconds.
+
+    Args:
+        server: Whose metrics. outcome: Of the client that loads it.
+    """
+
+    def __init__(self, server: Server, outcome: Outcome) -> None:
+        self.samples: list[dict[str, float]] = []
+        self._server, self._outcome = server, outcome
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        began = time.perf_counter()
+        while not self._done.wait(1.0):
+            self.samples.append({"at_s": time.perf_counter() - began} | self._look())
+            if len(self.samples) % TELL_EVERY == 0:
+                self._tell()
+
+    def _look(self) -> dict[str, float]:
+        metric = self._server.metric
+        return {
+            "stored": metric("indexed_spans_total"),
+            "lag_s": metric("index_lag_seconds"),
+            "pending_mb": metric("journal_pending_bytes") / 1e6,
+            "unsettled": metric("unsettled_traces"),
+        } | {f"{role}_mib": mib for role, mib in self._server.resident_mib().items()}
+
+    def _tell(self) -> None:
+        part = self.samples[-TELL_EVERY:]
+        before = self.samples[-TELL_EVERY - 1] if len(self.samples) > TELL_EVERY else part[0]
+        took = part[-1]["at_s"] - before["at_s"]
+        said = {
+            "at_s": round(part[-1]["at_s"]),
+            "stored_spans_s": round((part[-1]["stored"] - before["stored"]) / took),
+            **_lags(part),
+            "rss_mib": {
+                key.removesuffix("_mib"): round(value)
+                for key, value in part[-1].items()
+                if key.endswith("_mib")
+            },
+            "refused": dict(self._outcome.refused),
+        }
+        print(json.dumps(said), flush=True)
+
+
+def _lags(samples: list[dict[str, float]]) -> dict[str, float]:
+    lags = sorted(sample["lag_s"] for sample in samples)
+    return {
+        "lag_p50_s": round(statistics.median(lags), 2),
+        "lag_p99_s": round(lags[int(len(lags) * 0.99)], 2),
+    }
 
 
 def _over_time(samples: list[dict[str, float]]) -> dict[str, Any]:
     """Lag as percentiles; memory as its course."""
-    lags = sorted(sample["lag_s"] for sample in samples)
     course = samples[:: max(1, len(samples) // 10)]
     return {
-        "lag_p50_s": round(statistics.median(lags), 2),
-        "lag_p99_s": round(lags[int(len(lags) * 0.99)], 2),
+        **_lags(samples),
         "pending_mb_max": round(max(sample["pending_mb"] for sample in samples), 1),
         "unsettled_max": max(sample["unsettled"] for sample in samples),
         "rss_mib_course": {
-            key.removesuffix("_mib"): [round(sample.get(key, 0)) for sample in course]
-            for key in samples[-1]
+            key.removesuffix("_mib"): [round(sample.get(key, 0.0)) for sample in course]
+            for key in course[-1]
             if key.endswith("_mib")
         },
     }
