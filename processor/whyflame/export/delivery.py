@@ -78,6 +78,7 @@ class Delivery:
         self._waiting: list[tuple[int, int, OpenRow]] = []
         self._flying: dict[Future[None], _Flight] = {}
         self._attempts: dict[int, int] = {}
+        self._unanswered: set[int] = set()
         self._failures = 0
         self._limited = 0
         self._resume_ns = 0
@@ -278,9 +279,13 @@ class Delivery:
                 self._retry(row, error, now_ns)
 
     def _is_hopeless(self, row: OpenRow) -> bool:
-        """A large payload refused again and again may be larger than the server's burst."""
+        """A large payload refused again and again may be larger than the server's burst.
+
+        Not one that a server may have stored without our knowing: its halves would count again.
+        """
         return (
-            self._attempts.get(row.id, 0) >= _HOPELESS_ATTEMPTS
+            row.id not in self._unanswered
+            and self._attempts.get(row.id, 0) >= _HOPELESS_ATTEMPTS
             and row.size > _HOPELESS_BYTES
             and row.samples > 1
         )
@@ -317,6 +322,7 @@ class Delivery:
             self._say(type(error).__name__, "exporter %s failed: %r", self._bound.name, error)
             telemetry.STAGE_FAILURES.add(1, "export")
         self._failures += 1
+        self._unanswered.add(row.id)
         wait = self._backoff.wait_ns(self._attempts.get(row.id, 1))
         if isinstance(error, UnavailableError) and error.retry_after_seconds is not None:
             wait = int(error.retry_after_seconds * SECOND_NS)
@@ -356,6 +362,7 @@ class Delivery:
 
     def _forget(self, row: OpenRow) -> None:
         self._attempts.pop(row.id, None)
+        self._unanswered.discard(row.id)
         self.waiting_bytes -= row.size
 
     def _record(self, outcomes: _Outcomes, now_ns: int) -> None:

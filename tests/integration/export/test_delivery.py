@@ -173,6 +173,34 @@ def test_too_large_is_split_until_it_passes(world: World, exporter: MemoryExport
     assert states(world) == {"split": 3, "sent": 4}
 
 
+def large(world: World) -> None:
+    """Some hundred kilobytes in one payload."""
+    world.settle(*[world.operation(leaf=f"call {n} " + "x" * 3000) for n in range(100)])
+
+
+def test_a_large_payload_that_a_rate_never_lets_pass_is_split(
+    world: World, exporter: MemoryExporter
+) -> None:
+    large(world)
+    exporter.fail_next(RateLimitedError("429"), times=6)
+    job = make_job(world, exporter)
+    while job.tick(0):
+        world.clock.advance(61)
+    assert (states(world), tokens(exporter)) == ({"split": 1, "sent": 2}, 100 * 120)
+
+
+def test_what_may_have_been_stored_is_not_split(world: World, exporter: MemoryExporter) -> None:
+    """Halves have times of their own: a server that kept the whole would count it twice."""
+    large(world)
+    exporter.fail_next(UnavailableError("timed out"), stored=True)
+    exporter.fail_next(RateLimitedError("429"), times=9)
+    job = make_job(world, exporter)
+    while job.tick(0):
+        world.clock.advance(61)
+    assert states(world) == {"sent": 1}
+    assert len(set(exporter.accepted)) == 1
+
+
 def test_one_sample_that_is_too_large_is_a_dead_letter(
     world: World, exporter: MemoryExporter
 ) -> None:
