@@ -6,14 +6,13 @@ import time
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
-from whyflame.store.coverage import EVERYTHING, coverage
+from whyflame.store.coverage import coverage_numbers
 
 if TYPE_CHECKING:
     from whyflame.app.build import Pipeline
 
 __all__ = ["CoverageGauges"]
 
-COUNTED_BY_REASON = frozenset({"merged_views", "not_counted", "bad_values", "unknown_scopes"})
 # After a look that took a second, the next one comes twenty seconds later.
 REST_FACTOR = 20
 
@@ -35,11 +34,8 @@ class CoverageGauges:
         generation, began = self._pipeline.settled.generation, time.monotonic()
         if generation == self._seen or began < self._next:
             return
-        for what, number in coverage(self._pipeline.store, EVERYTHING).items():
-            if isinstance(number, int):
-                telemetry.COVERAGE.set(number, what)
-            elif isinstance(number, dict) and what in COUNTED_BY_REASON:
-                telemetry.COVERAGE.set(sum(number.values()), what)
+        for what, number in coverage_numbers(self._pipeline.store).items():
+            telemetry.COVERAGE.set(number, what)
         self._seen = generation
         now = time.monotonic()
         self._next = now + REST_FACTOR * (now - began)

@@ -18,7 +18,7 @@ from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
 from whyflame.app.collector import calm_collector
 from whyflame.app.forget import ForgetRequest, carry_out_waiting, result_of, write_down
 from whyflame.app.gauges import CoverageGauges
-from whyflame.app.memory import give_back
+from whyflame.app.memory import give_back, share_arenas
 from whyflame.app.offline import segment_in
 from whyflame.config import AuthConfig, cannot_listen, parse_address
 from whyflame.errors import StoreBroken, TransientError, WhyflameError
@@ -89,6 +89,7 @@ def run_store_process(config: Config, data_dir: str, metrics_dir: str, pipe: Con
             {"ready": bool, "receiving": addresses}; its end means the supervisor is gone.
     """
     state = _State()
+    share_arenas()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: state.stopping.set())
     try:

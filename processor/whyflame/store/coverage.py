@@ -14,7 +14,7 @@ from whyflame.store.totals import NO_USAGE, code_of
 if TYPE_CHECKING:
     from whyflame.store.readable import Cursor, Readable
 
-__all__ = ["EVERYTHING", "count_lost", "coverage"]
+__all__ = ["EVERYTHING", "count_lost", "coverage", "coverage_numbers"]
 
 _CLAIMS = "(claimed_input IS NOT NULL OR claimed_output IS NOT NULL)"
 _REMARKABLE = f"{_CLAIMS} OR (dubious IS NOT NULL AND len(dubious) > 0)"
@@ -34,11 +34,7 @@ def coverage(store: Readable, condition: Fragment, tenant: str | None = None) ->
         condition: SQL over `settled_now`, as for `totals`. tenant: Whose counters; None for all.
     """
     cursor = store.cursor()
-
-    def rows(query: str) -> list[tuple[Any, ...]]:
-        return cursor.execute(query, list(condition.params)).fetchall()
-
-    base = f"(SELECT * FROM settled_now{condition.sql})"
+    rows, base = _asker(cursor, condition), _base(condition)
     return {
         **_counted(store, rows, base),
         "by_dialect": _producers(store, rows, base),
@@ -49,6 +45,34 @@ def coverage(store: Readable, condition: Fragment, tenant: str | None = None) ->
         "unknown_scopes": _unknown_scopes(rows, base),
         "counters": count_lost(cursor, tenant),
     }
+
+
+def coverage_numbers(store: Readable) -> dict[str, int]:
+    """The part of the report that metrics show, of all tenants; reasons are summed.
+
+    Without what producers report and leave out, which joins all operations to their spans.
+    """
+    cursor = store.cursor()
+    rows, base = _asker(cursor, EVERYTHING), _base(EVERYTHING)
+    reasons: dict[str, dict[str, int]] = {
+        "merged_views": _reasons(store, rows, base, "same_as IS NOT NULL"),
+        "not_counted": _reasons(store, rows, base, "same_as IS NULL"),
+        "bad_values": _remarked(cursor, rows, base)["bad_values"],
+        "unknown_scopes": _unknown_scopes(rows, base),
+    }
+    return {
+        **_counted(store, rows, base),
+        "orphan_spans": count_orphans(store, cursor, EVERYTHING),
+        **{name: sum(found.values()) for name, found in reasons.items()},
+    }
+
+
+def _asker(cursor: Cursor, condition: Fragment) -> _Rows:
+    return lambda query: cursor.execute(query, list(condition.params)).fetchall()
+
+
+def _base(condition: Fragment) -> str:
+    return f"(SELECT * FROM settled_now{condition.sql})"
 
 
 def _counted(store: Readable, rows: _Rows, base: str) -> dict[str, int]:

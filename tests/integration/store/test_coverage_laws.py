@@ -19,7 +19,7 @@ from whyflame.model import Kind
 from whyflame.serve.questions import Filter
 from whyflame.serve.store_questions import StoreQuestions
 from whyflame.store import orphans
-from whyflame.store.coverage import EVERYTHING, coverage
+from whyflame.store.coverage import EVERYTHING, coverage, coverage_numbers
 from whyflame.store.duck import Store
 from whyflame.store.forget import forget_traces
 from whyflame.store.retention import Retention
@@ -176,6 +176,13 @@ def check(store: Store) -> None:
     (row,) = found["rows"]
     (expected_row,) = totals(store, (), everything)
     assert row == {key: expected_row[key] for key in row}
+    whole = coverage(store, EVERYTHING)
+    assert coverage_numbers(store) == {
+        key: sum(number.values()) if isinstance(number := whole[key], dict) else number
+        for key in whole
+        if isinstance(whole[key], int)
+        or key in {"merged_views", "not_counted", "bad_values", "unknown_scopes"}
+    }
 
 
 def _same(found: dict[str, Any], expected: dict[str, Any]) -> bool:
