@@ -17,7 +17,7 @@ __all__ = ["gzip_bytes"]
 
 # Samples are sorted, and repeat little that lies further back: of 5 MB, chunks of 64 KiB make 0.4 %
 # less than such of a megabyte, in a sixth less time, since what is looked through stays in the
-# cache. Half as much would do a little better, but hands Python's lock to and fro twice as often.
+# cache. Half as much would do a little better, but hands Python's lock over twice as often.
 _CHUNK = 1 << 16
 _WORKERS = 2
 _BACKLOG = 4  # chunks that wait for a second thread; fewer are done sooner without starting one
