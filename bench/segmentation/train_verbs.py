@@ -19,7 +19,7 @@ from dataset import FOLDS, Row, read_marks, read_rows
 from sklearn.linear_model import LogisticRegression
 
 from whyflame.segment.auto.table import read_steps
-from whyflame.segment.auto.verbs import Intervals, describe_intervals
+from whyflame.segment.auto.verbs import Intervals, VerbModel, describe_intervals
 from whyflame.segment.names import load_tables
 
 STRENGTH = 0.06
@@ -35,6 +35,7 @@ class Example:
     start: int
     end: int
     verb: str
+    name: str
     todo: bool
 
 
@@ -53,7 +54,7 @@ def examples_of(number: int, row: Row, marks: list[dict] | None) -> list[Example
         for start, end, path in spans:
             verb = verbs.get(path[-1].split()[0])
             if len(path) == depth and verb and end > start:
-                found.append(Example(number, start, end, verb, todo=False))
+                found.append(Example(number, start, end, verb, path[-1], todo=False))
     return found + todo_examples(number, row)
 
 
@@ -66,7 +67,7 @@ def todo_examples(number: int, row: Row) -> list[Example]:
         name = names[row.silver[start]] if row.silver[start] < len(names) else None
         words = re.findall(r"[a-z]+", (name or "").lower())
         if words and words[0] in verbs:
-            found.append(Example(number, start, end, verbs[words[0]], todo=True))
+            found.append(Example(number, start, end, verbs[words[0]], name, todo=True))
     return found
 
 
@@ -77,49 +78,70 @@ def expand(found: Intervals) -> np.ndarray:
     return np.concatenate([found.numbers, wide], axis=1)
 
 
+class Trainer:
+    """The examples as rows, with text and blanked.
+
+    Args:
+        bench: Folder of the data.
+    """
+
+    def __init__(self, bench: Path) -> None:
+        rows, marks = read_rows(bench), read_marks(bench)
+        examples = [
+            example
+            for number, row in enumerate(rows)
+            for example in examples_of(number, row, marks.get((row.source, row.record["id"])))
+        ]
+        counts = Counter(example.verb for example in examples)
+        examples = [example for example in examples if counts[example.verb] >= MIN_EXAMPLES]
+        self.parts = []
+        for blank in (False, True):
+            lanes = [row.blank if blank else row.lane for row in rows]
+            table = read_steps(lanes)
+            offset = table.starts[[example.row for example in examples]]
+            starts = offset + [example.start for example in examples]
+            ends = offset + [example.end for example in examples]
+            self.parts.append(expand(describe_intervals(table, lanes, starts, ends)))
+        self.verbs = np.array([example.verb for example in examples])
+        self.folds = np.array([rows[example.row].fold for example in examples])
+        self.todo = np.array([example.todo for example in examples])
+
+    def fit(self, use: np.ndarray) -> LogisticRegression:
+        weight = np.where(self.todo, TODO_WEIGHT, 1.0)[use]
+        model = LogisticRegression(C=STRENGTH, max_iter=400)
+        return model.fit(
+            np.concatenate([part[use] for part in self.parts]),
+            np.concatenate([self.verbs[use]] * 2),
+            np.concatenate([weight, 0.5 * weight]),
+        )
+
+    def held_out(self) -> list[VerbModel]:
+        """By fold, the model that has not seen it."""
+        found = []
+        for fold in range(FOLDS):
+            model = self.fit(self.folds != fold)
+            weights = np.where(np.abs(model.coef_.T) >= SMALLEST, model.coef_.T.round(2), 0)
+            bias = model.intercept_.round(3).astype(np.float32)
+            found.append(VerbModel(tuple(model.classes_), weights.astype(np.float32), bias))
+        return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
-    rows, marks = read_rows(options.bench), read_marks(options.bench)
-    examples = [
-        example
-        for number, row in enumerate(rows)
-        for example in examples_of(number, row, marks.get((row.source, row.record["id"])))
-    ]
-    counts = Counter(example.verb for example in examples)
-    examples = [example for example in examples if counts[example.verb] >= MIN_EXAMPLES]
-    parts = []
-    for blank in (False, True):
-        lanes = [row.blank if blank else row.lane for row in rows]
-        table = read_steps(lanes)
-        offset = table.starts[[example.row for example in examples]]
-        starts = offset + [example.start for example in examples]
-        ends = offset + [example.end for example in examples]
-        parts.append(expand(describe_intervals(table, lanes, starts, ends)))
-    verbs = np.array([example.verb for example in examples])
-    folds = np.array([rows[example.row].fold for example in examples])
-    todo = np.array([example.todo for example in examples])
-    weight = np.where(todo, TODO_WEIGHT, 1.0)
-
-    def fit(use: np.ndarray) -> LogisticRegression:
-        model = LogisticRegression(C=STRENGTH, max_iter=400)
-        return model.fit(
-            np.concatenate([part[use] for part in parts]),
-            np.concatenate([verbs[use]] * 2),
-            np.concatenate([weight[use], 0.5 * weight[use]]),
-        )
-
-    guess = [np.empty(len(verbs), verbs.dtype) for _ in parts]
+    trainer = Trainer(options.bench)
+    verbs, folds, todo = trainer.verbs, trainer.folds, trainer.todo
+    guess = [np.empty(len(verbs), verbs.dtype) for _ in trainer.parts]
     for fold in range(FOLDS):
-        model = fit(folds != fold)
-        for mine, part in zip(guess, parts, strict=True):
+        model = trainer.fit(folds != fold)
+        for mine, part in zip(guess, trainer.parts, strict=True):
             mine[folds == fold] = model.predict(part[folds == fold])
     for name, mine in zip(("text", "blank"), guess, strict=True):
         hit = mine == verbs
         print(f"{name}: todo {hit[todo].mean():.3f} ({todo.sum()}), marks {hit[~todo].mean():.3f}")
-    model = fit(np.ones(len(verbs), bool))
+    model = trainer.fit(np.ones(len(verbs), bool))
     coefficients = np.round(model.coef_.T, 2)
     kept = [
         [int(r), int(c), float(coefficients[r, c])]
@@ -136,7 +158,7 @@ def main() -> None:
         separators=(",", ":"),
     )
     options.out.write_text(text + "\n", "utf-8")
-    print(f"{options.out}: {len(text)} bytes from {len(examples)} intervals")
+    print(f"{options.out}: {len(text)} bytes from {len(verbs)} intervals")
 
 
 if __name__ == "__main__":

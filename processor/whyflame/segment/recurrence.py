@@ -21,10 +21,10 @@ import numpy as np
 
 from whyflame.content.activity import ACTIVITIES
 from whyflame.errors import ConfigError
-from whyflame.segment.auto.naming import nest_named
+from whyflame.segment.auto.naming import nest_named, stretches_of
 from whyflame.segment.auto.table import read_steps
 from whyflame.segment.auto.verbs import list_spans, load_verbs
-from whyflame.segment.names import Namer, Stretches, load_tables
+from whyflame.segment.names import Namer, load_tables
 from whyflame.segment.scoring import summarize, tally
 
 if TYPE_CHECKING:
@@ -216,8 +216,8 @@ class RecurrenceSegmenter:
         table, namer = read_steps([lane]), self.namer
         spans = list_spans(table, [[cuts]])
         verbs = load_verbs().choose(table, [lane], spans.starts, spans.ends)
-        turned = np.zeros(len(verbs), np.bool_)
-        found = namer.name([lane], Stretches(spans.lanes, spans.starts, spans.ends, verbs, turned))
+        turned = np.zeros(len(spans.starts), np.bool_)
+        found = namer.name([lane], stretches_of(spans, table, verbs, turned))
         named = dict(zip(spans.pairs[0], found, strict=True))
         return nest_named(namer, namer.root(lane), len(lane.steps), [cuts], named, many=True)
 

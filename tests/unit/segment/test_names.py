@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from whyflame.errors import ConfigError
 from whyflame.segment import Lane, Mark, load_segmenter, validate
 from whyflame.segment.lane import Step
 from whyflame.segment.names import Named, Namer, Stretches, evidence, load_tables
+from whyflame.segment.names.wording import load_wording
 from whyflame.segment.segmenter import InvalidMarks
 
 if TYPE_CHECKING:
@@ -23,19 +25,36 @@ NAMER = Namer(load_tables())
 
 def named(lane: Lane, verb: str) -> Named:
     """The lane as one interval."""
-    whole = np.zeros(1, np.int64), np.zeros(1, np.int64), np.asarray([len(lane.steps)])
-    return NAMER.name([lane], Stretches(*whole, [verb], np.zeros(1, np.bool_)))[0]
+    return name_all([lane], [verb])[0]
+
+
+def name_all(lanes: list[Lane], verbs: list[str], namer: Namer = NAMER) -> list[Named]:
+    """Each lane as one interval."""
+    edges = np.cumsum([0, *(len(lane.steps) for lane in lanes)])
+    count = len(lanes)
+    stretches = Stretches(
+        np.arange(count),
+        edges[:-1],
+        edges[1:],
+        verbs,
+        codes=np.arange(count)[:, None],
+        odds=np.zeros((count, 1)),
+        turned=np.zeros(count, np.bool_),
+        activities=np.zeros(edges[-1], np.uint8),
+        failed=np.zeros(edges[-1], np.bool_),
+    )
+    return namer.name(lanes, stretches)
 
 
 def name_of(*said: str, verb: str = "inspect") -> str:
     lane = Lane(steps=[step(text) for text in said])
-    return NAMER.candidates(named(lane, verb))[0]
+    return next(NAMER.candidates(named(lane, verb)))
 
 
 def test_equal_work_in_other_words_folds() -> None:
     """Aliases and the verb table give one name."""
     names = {
-        name_of("Let me look at the repo files"),
+        name_of("Let me look at the repo"),
         name_of("I'll read the repository"),
         name_of("Now examine our codebase"),
     }
@@ -52,7 +71,7 @@ def test_requests_win_over_side_words() -> None:
 
 def test_german_verbs_and_compounds() -> None:
     """A clause without English verbs is read by the lexicon."""
-    assert name_of("Ich behebe den Anmeldefehler") == "fix error"
+    assert name_of("Ich behebe den Anmeldefehler") == "fix login error"
     assert name_of("Jetzt teste ich die Datenbank") == "test database"
 
 
@@ -67,7 +86,43 @@ def test_nothing_private_in_names(said: str) -> None:
 def test_tools_name_silent_lanes() -> None:
     """With content off, the tool's own name says what is worked on."""
     lane = Lane(steps=[step(None, call("get_reservation_details"))])
-    assert NAMER.candidates(named(lane, "gather"))[0] == "gather reservation"
+    assert next(NAMER.candidates(named(lane, "gather"))) == "gather reservation detail"
+
+
+def test_other_names_come_after_the_best() -> None:
+    """Neighbours that would be called the same take the next; every one is said once."""
+    lane = Lane(steps=[step("Let me read the parser of the invoice archive")])
+    found = named(lane, "inspect")
+    names = [*NAMER.candidates(found)]
+    assert len(names) > 2
+    assert len(set(names)) == len(names)
+    assert all(name.split()[0] == "inspect" and len(name.split()) in (2, 3) for name in names)
+    assert [*NAMER.candidates(found, many=True)][-1].startswith("repeat inspect ")
+
+
+def test_a_verb_is_not_said_twice() -> None:
+    """Nor does a lane whose only word is the verb go without a name."""
+    silent = Lane(steps=[step("the test", agent="")])
+    assert next(NAMER.candidates(named(silent, "test"))) == "test work"
+
+
+def test_what_steps_do_names_them_where_nobody_says_more() -> None:
+    """Failures and activities stand in for words."""
+    lane = Lane(steps=[step(None, call("Bash", "pip install x"))])
+    names = [mark.path[-1] for mark in load_segmenter(SegmentConfig()).segment(lane)]
+    assert "dependency" in names[0]
+
+
+def test_shared_names_are_preferred() -> None:
+    """Of equally likely words those are put together that other runs have together."""
+    lane = Lane(steps=[step("Let me read alpha, beta, gamma")])
+    shared = replace(load_wording(), names={"inspect alpha gamma": 1000})
+    whole = Namer(load_tables(), shared)
+    assert "gamma" in next(name_all([lane], ["inspect"], whole)[0].names())
+    alone = replace(shared, names={"inspect gamma": 10**9}, fold=5.0)
+    assert next(name_all([lane], ["inspect"], Namer(load_tables(), alone))[0].names()) == (
+        "inspect gamma"
+    )
 
 
 def test_team_tables(tmp_path: Path) -> None:
@@ -149,7 +204,7 @@ def test_roots_read_as_people_would_write_them(prompt: str, root: str) -> None:
 @pytest.mark.parametrize(
     ("said", "verb", "name"),
     [
-        ("Let me diagnose the authentication failure", "inspect", "diagnose authentication"),
+        ("Let me diagnose the authentication failure", "inspect", "diagnose authentication error"),
         ("Now I translate the next section", "create", "translate section"),
         ("The order was placed twice", "inspect", "inspect order"),
         ("Let me debug the parser", "inspect", "inspect parser"),
@@ -180,7 +235,8 @@ def test_the_model_names_what_a_request_without_verb_is_about() -> None:
 
 def test_other_work_meets_errors() -> None:
     """A refund that fails is a refund; whoever fixes may fix errors."""
-    assert name_of("The provider answers with errors, order", verb="refund") == "refund order"
+    name = name_of("The provider answers with errors, order", verb="refund")
+    assert name == "refund provider order"
     assert name_of("The error comes from somewhere", verb="fix") == "fix error"
 
 
@@ -220,18 +276,16 @@ def _lanes() -> list[Lane]:
 def test_names_do_not_depend_on_the_batch() -> None:
     """Many intervals together get the names that each gets alone."""
     lanes = _lanes()
-    starts = np.cumsum([0, *(len(lane.steps) for lane in lanes)])
-    whole = np.arange(len(lanes)), starts[:-1], starts[1:]
     verbs = ["inspect", "fix", "run", "test"]
-    together = NAMER.name(lanes, Stretches(*whole, verbs, np.zeros(len(lanes), np.bool_)))
+    together = name_all(lanes, verbs)
     alone = [named(lane, verb) for lane, verb in zip(lanes, verbs, strict=True)]
-    assert together == alone
+    assert [[*one.names()] for one in together] == [[*one.names()] for one in alone]
     assert "authentication" in together[1].objects  # "login" gave way to what was asked for
 
 
 def test_a_full_memory_is_emptied_and_changes_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read before is a matter of speed only."""
     lanes = _lanes()
-    usual = [named(lane, "inspect") for lane in lanes]
+    usual = [[*named(lane, "inspect").names()] for lane in lanes]
     monkeypatch.setattr(evidence, "_MEMO_LIMIT", 1)
-    assert [named(lane, "inspect") for lane in lanes * 2] == usual * 2
+    assert [[*named(lane, "inspect").names()] for lane in lanes * 2] == usual * 2

@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whyflame.segment.auto.nesting import nest
-from whyflame.segment.auto.verbs import list_spans, load_verbs
+from whyflame.segment.auto.verbs import list_spans
 from whyflame.segment.names import Stretches
 from whyflame.segment.segmenter import Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from whyflame.segment.auto.table import StepTable
+    from whyflame.segment.auto.verbs import Spans, VerbChoice, VerbModel
     from whyflame.segment.lane import Lane
     from whyflame.segment.names import Named, Namer
 
-__all__ = ["name_lanes", "nest_named"]
+__all__ = ["name_lanes", "nest_named", "stretches_of"]
 
 
 def name_lanes(
     namer: Namer,
+    model: VerbModel,
     lanes: Sequence[Lane],
     table: StepTable,
     levels: Sequence[Sequence[Sequence[int]]],
@@ -31,24 +35,44 @@ def name_lanes(
 
     Args:
         namer: Makes the names.
+        model: Knows the verbs.
         lanes: The lanes.
         table: Their steps.
         levels: Per lane its cut sets, coarse to fine.
     """
     spans = list_spans(table, levels)
-    verbs = load_verbs().choose(table, lanes, spans.starts, spans.ends)
+    verbs = model.choose(table, lanes, spans.starts, spans.ends)
     turned = np.zeros(len(table.turn) + 1, np.bool_)
     turned[1:-1] = (table.turn[1:] != table.turn[:-1]) & (table.lane[1:] == table.lane[:-1])
-    stretches = Stretches(spans.lanes, spans.starts, spans.ends, verbs, turned[spans.starts])
+    stretches = stretches_of(spans, table, verbs, turned[spans.starts])
     named = namer.name(lanes, stretches)
     marks: list[list[Mark]] = []
-    last = 0
+    likeliest, last = verbs.codes[:, 0].tolist(), 0
     for lane, pairs, cut_sets in zip(lanes, spans.pairs, levels, strict=True):
         first, last = last, last + len(pairs)
         names = dict(zip(pairs, named[first:last], strict=True))
-        root = namer.root(lane, verbs[first] if pairs else "")  # the first interval is the lane
+        root = namer.root(
+            lane, verbs.verbs[likeliest[first]] if pairs else ""
+        )  # the first interval is the lane
         marks.append(nest_named(namer, root, len(lane.steps), cut_sets, names))
     return marks
+
+
+def stretches_of(
+    spans: Spans, table: StepTable, verbs: VerbChoice, turned: NDArray[np.bool_]
+) -> Stretches:
+    """The intervals as the namer wants them."""
+    return Stretches(
+        spans.lanes,
+        spans.starts,
+        spans.ends,
+        verbs.verbs,
+        verbs.codes,
+        verbs.odds,
+        turned,
+        table.activity,
+        table.failed,
+    )
 
 
 def nest_named(
@@ -73,7 +97,7 @@ def nest_named(
     if not steps:
         return []
 
-    def candidates(start: int, end: int) -> list[str]:
+    def candidates(start: int, end: int) -> Iterator[str]:
         return namer.candidates(names[start, end], many=many)
 
     return [Mark(step, path) for step, path in nest(root, steps, levels, candidates)]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["nest"]
 
@@ -18,7 +18,7 @@ def nest(
     root: str,
     steps: int,
     levels: Sequence[Sequence[int]],
-    candidates: Callable[[int, int], list[str]],
+    candidates: Callable[[int, int], Iterable[str]],
 ) -> list[tuple[int, _Path]]:
     """Sparse (step, path) marks.
 
@@ -38,7 +38,7 @@ class _Tree:
     """One walk down the levels; collects marks in order."""
 
     def __init__(
-        self, levels: Sequence[Sequence[int]], candidates: Callable[[int, int], list[str]]
+        self, levels: Sequence[Sequence[int]], candidates: Callable[[int, int], Iterable[str]]
     ) -> None:
         self._levels = levels
         self._candidates = candidates
@@ -71,7 +71,7 @@ class _Tree:
         return (), depth
 
 
-def _choose(names: list[str], previous: str, parent: str) -> str:
+def _choose(names: Iterable[str], previous: str, parent: str) -> str:
     for name in names:
         if name not in (previous, parent):
             return name

@@ -15,6 +15,7 @@ from whyflame.segment.auto.gui import interaction_cuts
 from whyflame.segment.auto.naming import name_lanes
 from whyflame.segment.auto.table import read_steps
 from whyflame.segment.auto.topics import topic_cuts
+from whyflame.segment.auto.verbs import load_verbs
 from whyflame.segment.auto.weights import Head, load_heads
 from whyflame.segment.names import Namer, load_tables
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from whyflame.config import SegmentConfig
     from whyflame.segment.auto.gaps import Blocks
     from whyflame.segment.auto.table import StepTable
+    from whyflame.segment.auto.verbs import VerbModel
     from whyflame.segment.lane import Lane
+    from whyflame.segment.names import Wording
     from whyflame.segment.segmenter import Mark
 
 __all__ = ["AutoSegmenter"]
@@ -43,14 +46,21 @@ class AutoSegmenter:
 
     Args:
         config: `granularity` scales how fine intervals are; `names_file` adds to the tables.
-        heads: Other weights than the shipped ones, for cross-validation.
+        heads, wording, verbs: Other weights than the shipped ones, for cross-validation.
     """
 
     name = "auto"
 
-    def __init__(self, config: SegmentConfig, heads: Mapping[str, Head] | None = None) -> None:
-        self.namer = Namer(load_tables(config.names_file))
+    def __init__(
+        self,
+        config: SegmentConfig,
+        heads: Mapping[str, Head] | None = None,
+        wording: Wording | None = None,
+        verbs: VerbModel | None = None,
+    ) -> None:
+        self.namer = Namer(load_tables(config.names_file), wording)
         self._heads = heads
+        self._verbs = verbs
         self._scale = _USUAL_GRANULARITY / max(config.granularity, 1.0)
 
     def segment(self, lane: Lane) -> Sequence[Mark]:
@@ -80,7 +90,7 @@ class AutoSegmenter:
         tasks = expected_cuts(outer, _OUTER_SHARE * self._scale, table.starts)
         stages = _find_stages(heads["inner"], blocks, table, tasks, _INNER_SHARE * self._scale)
         levels = _find_levels(lanes, table, tasks, stages)
-        return name_lanes(self.namer, lanes, table, levels)
+        return name_lanes(self.namer, self._verbs or load_verbs(), lanes, table, levels)
 
 
 def _find_levels(

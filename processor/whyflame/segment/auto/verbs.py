@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-__all__ = ["Spans", "VerbModel", "describe_intervals", "list_spans", "load_verbs"]
+__all__ = ["Spans", "VerbChoice", "VerbModel", "describe_intervals", "list_spans", "load_verbs"]
 
 _KINDS, _LEADS = len(ACTIVITIES), len(LEADS)
 _LONG = 12
@@ -46,6 +46,7 @@ _SAID_VERBS = (
 )  # fmt: skip
 _SAID_CODES = {verb: code for code, verb in enumerate(_SAID_VERBS)}
 _SAID = len(_SAID_VERBS)
+_SAYS_NOTHING = ("handle",)  # said where it was asked for, never guessed
 _ROWS = 64  # products so small that BLAS starts no threads, which would go on spinning
 
 
@@ -166,6 +167,20 @@ def _codes_of(said: bytes) -> tuple[int, int]:
     return (found[0], next(filter(None, found), 0)) if found else (0, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class VerbChoice:
+    """The two likeliest verbs of intervals.
+
+    Attributes:
+        verbs: All that the model knows.
+        codes: By interval, which of them, likeliest first. odds: Log of how likely each is.
+    """
+
+    verbs: tuple[str, ...]
+    codes: Rows
+    odds: NDArray[np.float64]
+
+
 @dataclass(frozen=True)
 class VerbModel:
     """Weights per verb.
@@ -181,10 +196,10 @@ class VerbModel:
 
     def choose(
         self, table: StepTable, lanes: Sequence[Lane], starts: Rows, ends: Rows
-    ) -> list[str]:
-        """The likeliest verb of every interval."""
+    ) -> VerbChoice:
+        """The two likeliest verbs of every interval."""
         if not len(starts):
-            return []
+            return VerbChoice(self.verbs, np.zeros((0, 2), np.int64), np.zeros((0, 2)))
         found = describe_intervals(table, lanes, starts, ends)
         weights = self.weights.astype(np.float64)
         numbers = found.numbers.astype(np.float64)
@@ -196,7 +211,19 @@ class VerbModel:
         for codes in found.codes.T:
             scores += coded.take(codes, axis=0)
         # Rounded: the last bits depend on the batch, and equal lanes must get equal names.
-        return [self.verbs[code] for code in scores.round(6).argmax(axis=1)]
+        scores = scores.round(6)
+        if len(self.verbs) > len(_SAYS_NOTHING) + 1:
+            scores[
+                :, [code for code, verb in enumerate(self.verbs) if verb in _SAYS_NOTHING]
+            ] = -1e3
+        first = scores.argmax(axis=1)
+        highest = scores.max(axis=1, keepdims=True)
+        total = np.log(np.exp(scores - highest).sum(axis=1, keepdims=True)) + highest
+        others = scores.copy()
+        np.put_along_axis(others, first[:, None], -np.inf, axis=1)
+        best = np.stack([first, others.argmax(axis=1)], axis=1)
+        odds = (np.take_along_axis(scores, best, axis=1) - total).round(6)
+        return VerbChoice(self.verbs, best, odds)
 
 
 @cache

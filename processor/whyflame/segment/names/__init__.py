@@ -2,5 +2,6 @@
 
 from whyflame.segment.names.namer import Named, Namer, Stretches
 from whyflame.segment.names.tables import NameTables, load_tables
+from whyflame.segment.names.wording import Wording
 
-__all__ = ["NameTables", "Named", "Namer", "Stretches", "load_tables"]
+__all__ = ["NameTables", "Named", "Namer", "Stretches", "Wording", "load_tables"]

@@ -21,15 +21,21 @@ if TYPE_CHECKING:
 
     from whyflame.segment.names.tables import NameTables
 
-__all__ = ["NOTHING", "Evidence", "Lexicon"]
+__all__ = [
+    "DID", "NOTHING", "PLACES", "PLANNED", "SAID", "TOOL", "TOUCHED", "Evidence", "Lexicon",
+]  # fmt: skip
 
 NOTHING = 0
 """Number of the evidence without words, and of the empty word."""
-_ASKED_WORDS, _SAID_WORDS, _TOUCHED_WORDS, _PLANNED_WORDS = 4, 4, 3, 3
-_PLANNED, _ASKED, _TOUCHED, _DID, _NAMED = 8.0, 2.0, 0.6, 0.4, 0.05
+SAID, TOUCHED, DID, TOOL, PLANNED = 0, 4, 6, 7, 8
+"""Where a word stands: said first to fourth and later, touched first and later, in a command, in a
+tool's name, in a plan item."""
+PLACES = 9
+_ASKED_WORDS, _SAID_WORDS, _TOUCHED_WORDS, _PLANNED_WORDS = 4, 5, 3, 3
+_SAYS_NOTHING = "handle"  # "work on the login test": what the steps do says more
 _MEMO_LIMIT = 50_000
 _SPLIT = re.compile(r"[A-Z]?[a-z]+")
-_Weighted = tuple[tuple[str, float], ...]
+_Placed = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,7 @@ class Evidence:
 
     Attributes:
         starts, lengths: Where its words lie in `words` and `weights`.
-        words, weights: Numbers of object words, and how much they weigh.
+        words, places: Numbers of object words, and where each stands (`SAID` ...).
         said, planned: Verb of what was said, of the plan item; a word's number.
         asked_verb, asked: Verb of what was asked, and the evidence of its words.
     """
@@ -46,7 +52,7 @@ class Evidence:
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
     words: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    places: NDArray[np.int64]
     said: NDArray[np.int64]
     planned: NDArray[np.int64]
     asked_verb: NDArray[np.int64]
@@ -79,7 +85,7 @@ class Lexicon:
         self._requests: list[tuple[str, list[str]]] = []
         self._lock = Lock()  # segmenters are called from several threads
         self._ends = array("q")
-        self._flat_words, self._flat_weights = array("q"), array("d")
+        self._flat_words, self._flat_places = array("q"), array("q")
         self._verbs = array("q")  # said, planned, asked, number of the asked words' evidence
         self._arrays: Evidence | None = None
         self._tails = _Memo(self._read_tail)
@@ -119,9 +125,10 @@ class Lexicon:
                 ends = np.array(self._ends, np.int64)
                 starts = np.concatenate([[0], ends[:-1]])
                 verbs = np.array(self._verbs, np.int64).reshape(-1, 4).T
-                words, weights = np.array(self._flat_words), np.array(self._flat_weights)
+                words = np.array(self._flat_words, np.int64)
+                places = np.array(self._flat_places, np.int64)
                 found = self._arrays = Evidence(
-                    starts, ends - starts, words, weights, verbs[0], verbs[1], verbs[2], verbs[3]
+                    starts, ends - starts, words, places, verbs[0], verbs[1], verbs[2], verbs[3]
                 )
             return found
 
@@ -135,14 +142,14 @@ class Lexicon:
 
     def _append(
         self,
-        words: _Weighted,
+        words: _Placed,
         verbs: tuple[str, str, str],
         asked: int,
         request: tuple[str, list[str]],
     ) -> int:
         with self._lock:
             self._flat_words.extend([self._number(word) for word, _ in words])
-            self._flat_weights.extend([weight for _, weight in words])
+            self._flat_places.extend([place for _, place in words])
             self._verbs.extend([*(self._number(verb) for verb in verbs), asked])
             self._requests.append(request)
             self._ends.append(len(self._flat_words))
@@ -151,40 +158,36 @@ class Lexicon:
 
     def _read_tail(self, tail: bytes) -> int:
         said, wanted, did, touched, planned, _ = decode_words(bytes(RECORD_BYTES) + tail)
-        clauses, weights = self._clauses, dict[str, float]()
+        clauses = self._clauses
         said_verb, objects = clauses.read(said)
         if any(word in self.tables.verbs for word in said):
             # An English verb: the model has seen it, and more than it.
             said_verb = clauses.telling_verb(said)
-        _add(weights, _placed(objects[:_SAID_WORDS], 1.0))
-        _add(weights, _placed(clauses.objects(touched)[:_TOUCHED_WORDS], _TOUCHED))
-        _add(weights, _placed(clauses.objects(did[1:]), _DID))
+        placed = _placed(objects[:_SAID_WORDS], SAID, TOUCHED)
+        placed += _placed(clauses.objects(touched)[:_TOUCHED_WORDS], TOUCHED, DID)
+        placed += _placed(clauses.objects(did[1:]), DID, TOOL)
         planned_verb, objects = clauses.read(planned)
-        _add(weights, _placed(objects[:_PLANNED_WORDS], _PLANNED))
+        planned_verb = "" if planned_verb == _SAYS_NOTHING else planned_verb
+        placed += _placed(objects[:_PLANNED_WORDS], PLANNED, PLACES)
         verb, objects = clauses.read(wanted)
         asked = NOTHING
         if objects:
-            words = _placed(objects[:_ASKED_WORDS], _ASKED)
+            words = _placed(objects[:_ASKED_WORDS], SAID, TOUCHED)
             asked = self._append(words, ("", "", ""), NOTHING, ("", []))
         verbs = (said_verb, planned_verb, "" if verb in WEAK_VERBS else verb)
-        number = self._append(tuple(weights.items()), verbs, asked, (verb, objects))
+        number = self._append(placed, verbs, asked, (verb, objects))
         self._tails[tail] = number
         return number
 
     def _read_tool(self, tool: str) -> int:
         """Object words in the name of a tool or agent."""
         pieces = plain_words(_SPLIT.findall(tool[-60:]), 4)
-        words = _placed(self._clauses.objects(pieces), _NAMED)
+        words = _placed(self._clauses.objects(pieces), TOOL, PLANNED)
         number = self._append(words, ("", "", ""), NOTHING, ("", [])) if words else NOTHING
         self._tools[tool] = number
         return number
 
 
-def _placed(words: Sequence[str], share: float) -> _Weighted:
-    """Weights that fall with the place in the clause."""
-    return tuple((word, share * (1.5 - 0.25 * place)) for place, word in enumerate(words))
-
-
-def _add(weights: dict[str, float], words: _Weighted) -> None:
-    for word, weight in words:
-        weights[word] = weights.get(word, 0.0) + weight
+def _placed(words: Sequence[str], first: int, end: int) -> _Placed:
+    """Each word with its place, from `first` up; the last place before `end` is for all others."""
+    return tuple((word, min(first + at, end - 1)) for at, word in enumerate(words))

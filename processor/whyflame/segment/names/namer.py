@@ -1,8 +1,10 @@
-"""From evidence words to a name: verb of the table, then one or two object words."""
+"""From evidence words to names: verb of the table, then one or two object words."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,15 +12,18 @@ import numpy as np
 from whyflame.content.features import RECORD_BYTES
 from whyflame.segment.names.clauses import ClauseReader
 from whyflame.segment.names.evidence import NOTHING, Evidence, Lexicon
-from whyflame.segment.names.ranking import Preferences, rank, weigh
+from whyflame.segment.names.ranking import Doings, Preferences, describe, gather
+from whyflame.segment.names.wording import Wording, load_wording
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from whyflame.segment.lane import Lane, Step
+    from whyflame.segment.names.ranking import Words
     from whyflame.segment.names.tables import NameTables
+    from whyflame.segment.names.wording import Naming
 
     Rows = NDArray[np.int64]
 
@@ -29,6 +34,7 @@ _EVIDENCE_STEPS, _FOCUS_STEPS = 6, 8
 _FOCUS_MOST = 2 * _FOCUS_STEPS - 1  # a stride is a whole number
 _ASKED_WITHIN = 3  # steps of which one tells the request, where no span of its own does
 _SAYS_NOTHING = "work"
+_SAID, _UNSAID = math.log(0.6), math.log(0.4)  # how far a verb that was said is believed
 _CALLS = 2
 _PIECES = 1 + 2 * _CALLS  # evidence of a step: of the model call, of the names and of the calls
 
@@ -40,23 +46,53 @@ class Stretches:
     Attributes:
         lanes: Position of each one's lane.
         starts, ends: Rows, where the steps of all lanes lie one after the other.
-        verbs: What the steps do, by `VerbModel`; words that were said may know better.
+        verbs: All that `codes` may stand for.
+        codes: By interval what its steps do, by `VerbModel`, likeliest first; words that were said
+            may know better.
+        odds: Log of how likely each of them is.
         turned: The first step begins a user turn, so what was asked counts.
+        activities, failed: By row, what the step does, and whether it failed.
     """
 
     lanes: Rows
     starts: Rows
     ends: Rows
     verbs: Sequence[str]
+    codes: Rows
+    odds: NDArray[np.float64]
     turned: NDArray[np.bool_]
+    activities: NDArray[np.uint8]
+    failed: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Verb of an interval, and object words, best first."""
+    """What an interval can be called.
 
-    verb: str
-    objects: list[str]
+    Attributes:
+        naming: Names of it and others. group: Which it is.
+        usual: Object word where its steps have none.
+    """
+
+    naming: Naming
+    group: int
+    usual: str
+
+    @property
+    def verb(self) -> str:
+        """The likeliest verb."""
+        return self.naming.verb(self.group)
+
+    @property
+    def objects(self) -> list[str]:
+        """Object words, likeliest first."""
+        return self.naming.objects(self.group) or [self.usual]
+
+    def names(self) -> Iterator[str]:
+        """Names, best first."""
+        if self.naming.has(self.group):
+            return self.naming.spell(self.group)
+        return iter((f"{self.verb} {self.usual}",))
 
 
 class Namer:
@@ -64,10 +100,12 @@ class Namer:
 
     Args:
         tables: Verbs, aliases, stop words.
+        wording: Other weights and shared names than the shipped ones, for cross-validation.
     """
 
-    def __init__(self, tables: NameTables) -> None:
+    def __init__(self, tables: NameTables, wording: Wording | None = None) -> None:
         self.tables = tables
+        self._wording = wording
         self._clauses = ClauseReader(tables)
         self._lexicon = Lexicon(tables, self._clauses)
 
@@ -109,38 +147,53 @@ class Namer:
             stretches: Their intervals.
         """
         lexicon = self._current()
-        requests = [_read_request(lane, lexicon)[1] for lane in lanes]
-        usual_verbs = np.asarray([lexicon.number(verb) for verb in stretches.verbs], np.int64)
-        focus, first = _read_pieces(lexicon, lanes, stretches)
-        evidence = lexicon.arrays()
-        preferences = Preferences(lexicon, requests, weigh(evidence, focus))
-        verbs = _spoken(evidence, first, stretches.turned, usual_verbs)
-        asked = np.where(stretches.turned, evidence.asked[first[:, 0, 0]], NOTHING)
-        pieces = np.column_stack([asked, first.reshape(len(first), -1)])
-        found = weigh(evidence, pieces, doubled=1 + _PIECES)
-        ranked = rank(lexicon, found, stretches.lanes, verbs, preferences)
-        usual = [sorted(words)[:1] or [_SAYS_NOTHING] for words in requests]
-        said = [lexicon.words[verb] for verb in verbs.tolist()]
+        found, verbs, odds, requests = self._describe(lexicon, lanes, stretches)
+        wording = self._wording or load_wording()
+        steps = stretches.ends - stretches.starts
+        naming = wording.choose(found, lexicon.words, verbs, odds, steps)
+        usual = [min(words, default=_SAYS_NOTHING) for words in requests]
         return [
-            Named(verb, objects or usual[lane])
-            for verb, objects, lane in zip(said, ranked, stretches.lanes.tolist(), strict=True)
+            Named(naming, group, usual[lane]) for group, lane in enumerate(stretches.lanes.tolist())
         ]
 
-    def candidates(self, named: Named, *, many: bool = False) -> list[str]:
-        """Names to try in order, the plainest first; later ones tell neighbours apart.
+    def describe(
+        self, lanes: Sequence[Lane], stretches: Stretches
+    ) -> tuple[Words, list[str], Rows, NDArray[np.float64]]:
+        """What `Wording.choose` is asked: words of intervals, words by number, verbs, their odds."""
+        lexicon = self._current()
+        found, verbs, odds, _ = self._describe(lexicon, lanes, stretches)
+        return found, lexicon.words, verbs, odds
 
-        One object word: measured on the public coding runs, a second one is right more often but
-        hardly any two runs then share a name.
+    def _describe(
+        self, lexicon: Lexicon, lanes: Sequence[Lane], stretches: Stretches
+    ) -> tuple[Words, Rows, NDArray[np.float64], list[list[str]]]:
+        """Words, verbs with their odds, and by lane the words of its request."""
+        requests = [_read_request(lane, lexicon)[1] for lane in lanes]
+        numbers = np.asarray([lexicon.number(verb) for verb in stretches.verbs], np.int64)
+        usual = numbers[stretches.codes]
+        focus, first, looked = _read_pieces(lexicon, lanes, stretches)
+        evidence = lexicon.arrays()
+        preferences = Preferences(lexicon, requests, gather(evidence, focus), looked)
+        verbs, odds = _spoken(evidence, first, stretches.turned, usual, stretches.odds)
+        asked = np.where(stretches.turned, evidence.asked[first[:, 0, 0]], NOTHING)
+        pieces = np.column_stack([asked, first.reshape(len(first), -1)])
+        doings = _look_at_doings(stretches)
+        entries = gather(evidence, pieces)
+        found = describe(lexicon, entries, doings, stretches.lanes, verbs[:, 0], preferences)
+        return found, verbs, odds, requests
+
+    def candidates(self, named: Named, *, many: bool = False) -> Iterator[str]:
+        """Names to try in order, the best first; later ones tell neighbours apart.
 
         Args:
-            named: Verb of the table, and objects, best first.
-            many: Go on through all objects, then say that the work is repeated.
+            named: Of the interval.
+            many: Go on through its object words, then say that the work is repeated.
         """
+        if not many:
+            return named.names()
         verb, objects = named.verb, named.objects
-        names = [f"{verb} {word}" for word in (objects if many else objects[:3])]
-        if many:
-            names.append(f"repeat {verb} {objects[0]}")
-        return names
+        others = (f"{verb} {word}" for word in objects if word != verb)
+        return chain(named.names(), others, (f"repeat {verb} {objects[0]}",))
 
 
 def _read_request(lane: Lane, lexicon: Lexicon) -> tuple[str, list[str]]:
@@ -155,11 +208,12 @@ def _read_request(lane: Lane, lexicon: Lexicon) -> tuple[str, list[str]]:
 
 def _read_pieces(
     lexicon: Lexicon, lanes: Sequence[Lane], stretches: Stretches
-) -> tuple[Rows, Rows]:
+) -> tuple[Rows, Rows, Rows]:
     """Evidence that tells what each lane is about, and that of each interval's first steps.
 
     Returns:
-        By lane all pieces; by interval, step, place in the step. Each step is read once.
+        By lane all pieces; by interval, step, place in the step; by lane how many steps tell what it
+        is about. Each step is read once.
     """
     steps = [step for lane in lanes for step in lane.steps]
     edges = np.cumsum([0, *(len(lane.steps) for lane in lanes)])
@@ -170,7 +224,8 @@ def _read_pieces(
     place = np.full(len(needed), len(rows))
     place[rows] = np.arange(len(rows))
     pieces = _read_steps(lexicon, [steps[row] for row in rows.tolist()])
-    return pieces[place[focus]].reshape(len(lanes), -1), pieces[place[first]]
+    looked = (focus < len(steps)).sum(axis=1)
+    return pieces[place[focus]].reshape(len(lanes), -1), pieces[place[first]], looked
 
 
 def _focus_rows(edges: Rows) -> Rows:
@@ -203,23 +258,49 @@ def _read_steps(lexicon: Lexicon, steps: Sequence[Step]) -> Rows:
     return pieces
 
 
-def _spoken(evidence: Evidence, pieces: Rows, turned: NDArray[np.bool_], usual: Rows) -> Rows:
-    """Verb of each interval: the first that is planned, asked at a turn, or said; else the usual.
+def _look_at_doings(stretches: Stretches) -> Doings:
+    """What the first steps of each interval do."""
+    rows = _first_rows(stretches, -1)
+    there = rows >= 0
+    activities = np.where(there, stretches.activities[rows].astype(np.int64), -1)
+    failed = np.logical_or.reduce(there & stretches.failed[rows], axis=1)
+    return Doings(activities, failed, there.sum(axis=1))
+
+
+def _spoken(
+    evidence: Evidence,
+    pieces: Rows,
+    turned: NDArray[np.bool_],
+    usual: Rows,
+    odds: NDArray[np.float64],
+) -> tuple[Rows, NDArray[np.float64]]:
+    """Verbs of each interval and their odds: planned, asked at a turn, said, or the usual.
+
+    What is planned or asked for is sure; what is said is likelier than what the steps look like.
 
     Args:
         evidence: What the numbers in `pieces` mean.
         pieces: By interval, step, place in the step.
         turned: Whether what was asked counts.
-        usual: What the steps do.
+        usual: What the steps do, likeliest first. odds: How likely that is.
     """
     planned = evidence.planned[pieces]
-    verbs = planned[:, :, 0]
+    sure = planned[:, :, 0]
     for place in range(_CALLS):
         of_call = planned[:, :, 2 + 2 * place]
-        verbs = np.where(of_call > 0, of_call, verbs)
-    said = np.where(verbs > 0, verbs, evidence.said[pieces[:, :, 0]])
-    asked = np.where(verbs[:, 0] > 0, verbs[:, 0], evidence.asked_verb[pieces[:, 0, 0]])
-    said[:, 0] = np.where(turned & (asked > 0), asked, said[:, 0])
-    first = said[np.arange(len(said)), (said > 0).argmax(axis=1)]
-    chosen: Rows = np.where(first > 0, first, usual)
-    return chosen
+        sure = np.where(of_call > 0, of_call, sure)
+    asked = np.where(sure[:, 0] > 0, sure[:, 0], evidence.asked_verb[pieces[:, 0, 0]])
+    sure[:, 0] = np.where(turned & (asked > 0), asked, sure[:, 0])
+    spoken = np.where(sure > 0, sure, evidence.said[pieces[:, :, 0]])
+    rows = np.arange(len(spoken))
+    at = (spoken > 0).argmax(axis=1)
+    first, certain = spoken[rows, at], sure[rows, at] > 0
+    verbs, odds = usual.copy(), odds.copy()
+    for chosen, known in (
+        ((first > 0) & certain, (0.0, -np.inf)),
+        ((first > 0) & ~certain & (first != usual[:, 0]), (_SAID, _UNSAID)),
+    ):
+        verbs[chosen, 1:], verbs[chosen, 0] = usual[chosen, :1], first[chosen]
+        odds[chosen] = -np.inf
+        odds[chosen, : len(known)] = known[: odds.shape[1]]
+    return verbs, odds

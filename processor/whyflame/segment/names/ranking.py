@@ -1,16 +1,18 @@
-"""Object words of many intervals, weighed and ranked together in arrays.
+"""Object words of many intervals and what speaks for each, as rows of bits and numbers.
 
-Sums go over the words in their order, as a loop over each interval would add them, so that equal
-intervals get equal words whatever else is in the batch.
+Everything is worked out row by row or summed in the order of the words, so that equal intervals get
+equal words whatever else is in the batch.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from whyflame.content.activity import CODES
+from whyflame.segment.names.evidence import DID, PLACES, PLANNED, SAID, TOOL, TOUCHED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,31 +24,85 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-__all__ = ["Preferences", "Weighed", "rank", "weigh"]
+__all__ = [
+    "ASKED_WORDS",
+    "BITS",
+    "NUMBERS",
+    "Entries",
+    "Preferences",
+    "Words",
+    "describe",
+    "gather",
+]
 
-_GENERAL_BONUS, _COMMON_BONUS, _TOPIC_BONUS = 10.0, 8.0, 10.0
-_GOES_WITH_BONUS = 30.0
+ASKED_WORDS = 5
+_DONE = {
+    "inspect": ("file",),
+    "create": ("file", "script"),
+    "edit": ("file",),
+    "search": ("file",),
+    "run": ("script",),
+    "test": ("test",),
+    "install": ("dependency",),
+    "vcs": ("repository",),
+}
+"""What a step is about by what it does, where nobody says more."""
+_IMPLIED = [(CODES[activity], word) for activity, words in _DONE.items() for word in words]
+_LOCAL = (
+    "said 1", "said 2", "said 3", "said 4", "said later 1", "said later 2", "said late 1", "said late 2",
+    "touched 1", "touched 2", "touched later 1", "touched later 2", "did", "did later", "tool", "planned",
+)  # fmt: skip
+_ASKED, _ONLY_ASKED = len(_LOCAL), len(_LOCAL) + ASKED_WORDS
+_GENERAL = _ONLY_ASKED + ASKED_WORDS
+_SILENT, _FAILED, _FIRST_IMPLIED = _GENERAL + 1, _GENERAL + 2, _GENERAL + 3
+BITS: tuple[str, ...] = (
+    *_LOCAL,
+    *(f"asked {place}, too" for place in range(1, ASKED_WORDS + 1)),
+    *(f"asked {place}, only" for place in range(1, ASKED_WORDS + 1)),
+    "general",
+    "silent",
+    "error where something failed",
+    *(f"implied {word} {code}" for code, word in _IMPLIED),
+)
+"""What can speak for a word; the position is the bit, so this is part of the model's format."""
+NUMBERS = ("count", "share", "focus", "silence")
+_LATEST = 2  # the third step and all after it are late
+_PER_STEP = 5
 # Other work merely meets errors: a refund that fails is a refund.
 _ABOUT_ERRORS = ("diagnose", "fix", "inspect", "find", "reproduce", "test", "handle")
 
 
+def _place_bits() -> Rows:
+    """By place of a word and lateness of the step, the bit; 0 where the place does not count."""
+    bits = np.zeros((PLACES, _LATEST + 1), np.int64)
+    bits[SAID:TOUCHED, 0] = range(4)
+    bits[SAID:TOUCHED, 1], bits[SAID:TOUCHED, 2] = (4, 5, 5, 5), (6, 7, 7, 7)
+    bits[TOUCHED:DID] = [[8, 10, 10], [9, 11, 11]]
+    bits[DID:TOOL] = [12, 13, 13]
+    bits[TOOL:PLANNED], bits[PLANNED:] = 14, 15
+    return np.left_shift(1, bits)
+
+
+_PLACE_BITS = _place_bits()
+
+
 @dataclass(slots=True)
-class Weighed:
-    """Words of groups with what they weigh, by group, then number of the word."""
+class Entries:
+    """Words met in groups, one row a meeting.
+
+    Attributes:
+        groups, words: Which group, number of the word.
+        columns, places: Which piece of the group, and where the word stands in it.
+    """
 
     groups: Rows
     words: Rows
-    weights: Floats
+    columns: Rows
+    places: Rows
 
 
-def weigh(evidence: Evidence, pieces: Rows, doubled: int = 0) -> Weighed:
-    """Words of all pieces of each group.
-
-    Args:
-        evidence: What the numbers in `pieces` mean.
-        pieces: A row a group; numbers of evidence, in the order in which they are summed.
-        doubled: So many of the first columns count twice.
-    """
+def gather(evidence: Evidence, pieces: Rows) -> Entries:
+    """Words of all pieces of each group; a row of `pieces` is a group's numbers of evidence."""
     lengths = evidence.lengths[pieces].ravel()
     filled = np.flatnonzero(lengths)
     counts = lengths[filled]
@@ -55,117 +111,184 @@ def weigh(evidence: Evidence, pieces: Rows, doubled: int = 0) -> Weighed:
     begins = evidence.starts[pieces.ravel()[filled]] - (ends - counts)
     at = np.arange(total) + np.repeat(begins, counts)
     groups, columns = np.divmod(filled, pieces.shape[1] or 1)
-    shares = np.where(columns < doubled, 2.0, 1.0)
-    return _sum(
-        np.repeat(groups, counts), evidence.words[at],
-        np.repeat(shares, counts) * evidence.weights[at],
-    )  # fmt: skip
+    return Entries(
+        np.repeat(groups, counts),
+        evidence.words[at],
+        np.repeat(columns, counts),
+        evidence.places[at],
+    )
 
 
-def _sum(groups: Rows, words: Rows, weights: Floats) -> Weighed:
-    """One row a word of a group; weights are added in the order in which they come."""
-    size, bits = int(words.max(initial=0)) + 1, len(words).bit_length()
-    # The position in the low bits: a sort of whole numbers is faster than a stable argsort.
-    packed = np.sort(((groups * size + words) << bits) | np.arange(len(words)))
-    keys, order = packed >> bits, packed & ((1 << bits) - 1)
-    first = np.ones(len(keys), np.bool_)
-    first[1:] = keys[1:] != keys[:-1]
-    sums = np.bincount(np.cumsum(first) - 1, weights[order]).astype(np.float64)
-    found, numbers = np.divmod(keys[first], size)
-    return Weighed(found, numbers, sums)
+@dataclass(slots=True)
+class Words:
+    """Object words of groups, one row a word of a group, ordered by group.
+
+    Attributes:
+        groups, words: Which group, number of the word.
+        bits: What speaks for it (`BITS`). numbers: How much (`NUMBERS`), one a row.
+    """
+
+    groups: Rows
+    words: Rows
+    bits: Rows
+    numbers: Floats
 
 
 class Preferences:
-    """What lanes prefer whatever the interval.
+    """What lanes say about words whatever the interval.
 
     Args:
         lexicon: Words by number.
         requests: Object words of each lane's request.
-        focus: Words of each lane's steps.
+        focus: Words of the steps looked at in each lane. looked: How many steps those are.
     """
 
-    def __init__(self, lexicon: Lexicon, requests: Sequence[list[str]], focus: Weighed) -> None:
+    def __init__(
+        self, lexicon: Lexicon, requests: Sequence[list[str]], focus: Entries, looked: Rows
+    ) -> None:
         self._lexicon, self._tables = lexicon, lexicon.tables
         self._requests = requests
         number = lexicon.number
-        asked = [(lane, number(word)) for lane, words in enumerate(requests) for word in words]
-        self._asked = np.asarray(asked, np.int64).reshape(-1, 2)
-        self._focus = focus
+        rows = [[number(word) for word in words[:ASKED_WORDS]] for words in requests]
+        self.asked_lengths = np.asarray([len(row) for row in rows], np.int64)
+        self.asked = np.zeros((len(rows), ASKED_WORDS), np.int64)
+        for lane, row in enumerate(rows):
+            self.asked[lane, : len(row)] = row
+        met = focus.places != TOOL
+        self._focus, self._met = focus.groups[met], focus.words[met]
+        self._looked = np.maximum(looked, 1)
 
-    def give_way(self, found: Weighed, lanes: Rows) -> Weighed:
-        """Words give way to the head that the request of their lane names."""
+    def give_way(self, groups: Rows, words: Rows) -> Rows:
+        """Words, or the head they give way to where the request of their lane names it.
+
+        Args:
+            groups: The lane of each word.
+            words: Their numbers.
+        """
         number = self._lexicon.number
-        for head, words in self._tables.heads.items():
-            with_head = np.zeros(len(self._requests), np.bool_)
-            with_head[[lane for lane, asked in enumerate(self._requests) if head in asked]] = True
-            if not with_head.any():
-                continue
-            gone = with_head[lanes[found.groups]]
-            gone &= np.isin(found.words, [number(word) for word in sorted(words)])
-            if gone.any():
-                # What the head weighs itself comes first.
-                order = np.argsort(gone, kind="stable")
-                words_now = np.where(gone, number(head), found.words)
-                found = _sum(found.groups[order], words_now[order], found.weights[order])
-        return found
+        for head, gone in self._tables.heads.items():
+            with_head = np.asarray([head in asked for asked in self._requests], np.bool_)
+            if with_head.any():
+                listed = np.isin(words, [number(word) for word in sorted(gone)])
+                words = np.where(with_head[groups] & listed, number(head), words)
+        return words
 
-    def factors(self, lanes: Rows, words: Rows) -> Floats:
-        """How much each word is preferred in its lane."""
+    def focus(self, lanes: Rows, words: Rows) -> Floats:
+        """In how much of the lane each word was met."""
         size = len(self._lexicon.words)
-        keys = lanes * size + words
-        factors = 0.5 + _look_up(
-            self._focus.groups * size + self._focus.words, self._focus.weights, keys
-        )
-        tables = self._tables
-        factors[self._is_in(tables.general, words)] *= _GENERAL_BONUS
-        factors[self._is_in(tables.common, words)] *= _COMMON_BONUS
-        asked = np.unique(self._asked[:, 0] * size + self._asked[:, 1])
-        factors[_look_up(asked, np.ones(len(asked)), keys) > 0] *= _TOPIC_BONUS
-        return factors
-
-    def _is_in(self, chosen: frozenset[str], words: Rows) -> NDArray[np.bool_]:
-        return _flags(self._lexicon, chosen)[words]
+        keys, counts = np.unique(self._focus * size + self._met, return_counts=True)
+        if not len(keys):
+            return np.zeros(len(words))
+        wanted = lanes * size + words
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        found = np.where(keys[at] == wanted, counts[at], 0)
+        return np.minimum(found / self._looked[lanes], 1.0)
 
 
-def rank(
-    lexicon: Lexicon, found: Weighed, lanes: Rows, verbs: Rows, preferences: Preferences
-) -> list[list[str]]:
-    """Object words of each group, best first; none where it has none.
+@dataclass(frozen=True, slots=True)
+class Doings:
+    """What the looked-at steps of groups do.
+
+    Attributes:
+        activities: By group and step, the code; -1 where there is no step.
+        failed: By group, whether any step failed.
+        lengths: How many steps there are.
+    """
+
+    activities: Rows
+    failed: NDArray[np.bool_]
+    lengths: Rows
+
+
+def describe(
+    lexicon: Lexicon,
+    entries: Entries,
+    doings: Doings,
+    lanes: Rows,
+    verbs: Rows,
+    preferences: Preferences,
+) -> Words:
+    """Object words of each group and what speaks for them.
 
     Args:
         lexicon: Words by number.
-        found: Words of the groups.
-        lanes, verbs: Of each group; a verb by its number.
+        entries: Words met; the first column is what was asked, then `_PER_STEP` a step.
+        doings: What the steps do.
+        lanes, verbs: Of each group; the likeliest verb by its number.
         preferences: Of the lanes.
     """
-    found = preferences.give_way(found, lanes)
-    groups, words, weights = found.groups, found.words, found.weights.copy()
-    said = verbs[groups]
-    tables, number = lexicon.tables, lexicon.number
-    crowded = np.bincount(groups, minlength=len(verbs))[groups] > 1
-    about_errors = np.isin(said, [number(verb) for verb in _ABOUT_ERRORS])
-    kept = ~((words == number("error")) & crowded & ~about_errors)
-    weights[_goes_with(lexicon, said, words)] *= _GOES_WITH_BONUS
-    kept &= (words != said) & ~_flags(lexicon, tables.qualifiers)[words]
-    groups, words, weights = groups[kept], words[kept], weights[kept]
-    scores = weights * preferences.factors(lanes[groups], words)
-    order = np.lexsort((_alphabetical(lexicon, words), -scores, groups))
-    names = [lexicon.words[word] for word in words[order].tolist()]
-    edges = np.searchsorted(groups, np.arange(len(verbs) + 1)).tolist()
-    return [names[start:end] for start, end in pairwise(edges)]
-
-
-def _goes_with(lexicon: Lexicon, verbs: Rows, words: Rows) -> NDArray[np.bool_]:
-    """Whether a word is what its group's verb is mostly done to."""
+    groups, words, bits, met = _speak(lexicon, entries, doings, lanes, preferences)
+    groups, words, bits, counts = _join(groups, words, bits, met)
     number = lexicon.number
-    pairs = [
-        (number(verb), number(word))
-        for verb, chosen in lexicon.tables.go_with.items()
-        for word in chosen
-    ]
-    size = len(lexicon.words)
-    keys = np.sort(np.asarray([verb * size + word for verb, word in pairs], np.int64))
-    return _look_up(keys, np.ones(len(keys)), verbs * size + words) > 0
+    crowded = np.bincount(groups, minlength=len(verbs))[groups] > 1
+    error = words == number("error")
+    about_errors = np.isin(verbs, [number(verb) for verb in _ABOUT_ERRORS])[groups]
+    kept = ~(error & crowded & ~about_errors)
+    kept &= ~_flags(lexicon, lexicon.tables.qualifiers)[words]
+    groups, words, bits, counts = groups[kept], words[kept], bits[kept], counts[kept]
+    silent = counts == 0
+    asked = (bits >> _ASKED) & ((1 << ASKED_WORDS) - 1)
+    bits = np.where(silent, bits ^ (asked << _ASKED) ^ (asked << _ONLY_ASKED), bits)
+    bits |= _flags(lexicon, lexicon.tables.general)[words].astype(np.int64) << _GENERAL
+    bits |= silent.astype(np.int64) << _SILENT
+    bits |= ((words == number("error")) & doings.failed[groups]).astype(np.int64) << _FAILED
+    lengths = np.maximum(doings.lengths[groups], 1)
+    numbers = np.stack(
+        [
+            np.log1p(counts),
+            np.minimum(counts / lengths, 1.0),
+            preferences.focus(lanes[groups], words),
+            silent / lengths,
+        ]
+    )
+    return Words(groups, words, bits, numbers)
+
+
+def _speak(
+    lexicon: Lexicon, entries: Entries, doings: Doings, lanes: Rows, preferences: Preferences
+) -> tuple[Rows, Rows, Rows, Rows]:
+    """Group, word, bit and whether it counts as met: of words met, asked for, and implied."""
+    late = np.minimum(np.maximum(entries.columns - 1, 0) // _PER_STEP, _LATEST)
+    words = preferences.give_way(lanes[entries.groups], entries.words)
+    groups, bits = [entries.groups], [_PLACE_BITS[entries.places, late]]
+    found, met = [words], [(entries.places < TOOL).astype(np.int64)]
+    lengths = preferences.asked_lengths[lanes]
+    for place in range(ASKED_WORDS):
+        some = np.flatnonzero(lengths > place)
+        groups.append(some)
+        found.append(preferences.asked[lanes[some], place])
+        bits.append(np.full(len(some), 1 << (_ASKED + place)))
+    for place, (code, word) in enumerate(_IMPLIED):
+        some = np.flatnonzero((doings.activities == code).any(axis=1))
+        groups.append(some)
+        found.append(np.full(len(some), lexicon.number(word)))
+        bits.append(np.full(len(some), 1 << (_FIRST_IMPLIED + place)))
+    some = np.flatnonzero(doings.failed)
+    groups.append(some)
+    found.append(np.full(len(some), lexicon.number("error")))
+    bits.append(np.zeros(len(some), np.int64))
+    met.append(np.zeros(sum(map(len, groups)) - len(words), np.int64))
+    return tuple(map(np.concatenate, (groups, found, bits, met)))  # type: ignore[return-value]
+
+
+def _join(groups: Rows, words: Rows, bits: Rows, met: Rows) -> tuple[Rows, Rows, Rows, Rows]:
+    """One row a word of a group: its bits together, and how often it was met."""
+    if not len(groups):
+        return groups, words, bits, met
+    size, place_bits = int(words.max()) + 1, len(words).bit_length()
+    # The position in the low bits: a sort of whole numbers is faster than a stable argsort.
+    packed = np.sort(((groups * size + words) << place_bits) | np.arange(len(words)))
+    keys, order = packed >> place_bits, packed & ((1 << place_bits) - 1)
+    first = np.ones(len(keys), np.bool_)
+    first[1:] = keys[1:] != keys[:-1]
+    begins = np.flatnonzero(first)
+    found, numbers = np.divmod(keys[begins], size)
+    return (
+        found,
+        numbers,
+        np.bitwise_or.reduceat(bits[order], begins),
+        np.add.reduceat(met[order], begins),
+    )
 
 
 def _flags(lexicon: Lexicon, chosen: frozenset[str]) -> NDArray[np.bool_]:
@@ -174,21 +297,3 @@ def _flags(lexicon: Lexicon, chosen: frozenset[str]) -> NDArray[np.bool_]:
     flags = np.zeros(len(lexicon.words), np.bool_)
     flags[numbers] = True
     return flags
-
-
-def _alphabetical(lexicon: Lexicon, words: Rows) -> Rows:
-    """Place of each word among all of these in the order of their letters."""
-    present = np.zeros(len(lexicon.words), np.bool_)
-    present[words] = True
-    numbers = np.flatnonzero(present).tolist()
-    places = np.zeros(len(present), np.int64)
-    places[sorted(numbers, key=lexicon.words.__getitem__)] = np.arange(len(numbers))
-    return places[words]
-
-
-def _look_up(keys: Rows, values: Floats, wanted: Rows) -> Floats:
-    """Values of the wanted keys, 0 where there is none; `keys` ascend."""
-    if not len(keys):
-        return np.zeros(len(wanted))
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, values[at], 0.0)

@@ -1,0 +1,283 @@
+"""How names are chosen: how likely each object word is, and which names many runs share.
+
+A name is right when a person would have used one of its words, and it is of use when other runs
+have it too. So every pair of a group's likeliest words, and each of the likeliest alone, is weighed:
+how likely one of its words is right, how likely its verb, and how often the shipped list of names
+has it. The list was made from the public runs, so it is a bounded vocabulary to prefer, not a bound.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyflame.segment.names.ranking import BITS, NUMBERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from whyflame.segment.names.ranking import Words
+
+    Rows = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+__all__ = ["FOLD", "MOST", "Naming", "Wording", "load_wording"]
+
+MOST = 6  # likeliest words of a group that are put together
+_ALONE = 4  # of them stand alone as well
+_NAMES = 6  # best names kept: neighbours may want another
+FOLD = 0.2
+_FOLD_PAIR = 0.5  # of that, what it counts that other names share the words
+_SECOND = 0.1  # a second word is worth saying when it adds a tenth to the chance of being right
+_UNSHARED = 0.07  # more, where no other task has these two
+_LEAST = 0.01
+_USUAL_STEPS, _MOST_STEPS = 4.5, 30.0
+_CHUNK = 13  # bits looked up together
+_PAIRS = np.asarray([*combinations(range(MOST), 2)], np.int64)
+_OPTIONS = len(_PAIRS) + _ALONE
+_PLACES = np.concatenate([_PAIRS, np.arange(_ALONE)[:, None] * [1, 1]])  # words of every option
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What was learned about names.
+
+    Attributes:
+        bias, bits, numbers: Log odds of a word: always, by what speaks for it, by how much.
+        names: Name -> how many runs had it; its object words in alphabetical order.
+        tails: Word -> how often it stood last when two stood together, 0 to 1.
+        fold: What it counts that many runs share a name.
+    """
+
+    bias: float
+    bits: Floats
+    numbers: Floats
+    names: Mapping[str, int]
+    tails: Mapping[str, float]
+    fold: float = FOLD
+
+    def odds(self, found: Words) -> Floats:
+        """How likely each word is right."""
+        total = np.full(len(found.bits), self.bias)
+        for at, sums in enumerate(self._sums):
+            total += sums[(found.bits >> (at * _CHUNK)) & ((1 << _CHUNK) - 1)]
+        for weight, values in zip(self.numbers, found.numbers, strict=True):
+            total += weight * values
+        # Rounded: equal intervals must get equal names on every machine.
+        likely: Floats = 1.0 / (1.0 + np.exp(-total))
+        return likely.round(6)
+
+    @cached_property
+    def _sums(self) -> list[Floats]:
+        """Sums of the weights of every set of bits, a chunk at a time."""
+        sums = []
+        for first in range(0, len(BITS), _CHUNK):
+            found = np.zeros(1)
+            for weight in self.bits[first : first + _CHUNK]:
+                found = np.concatenate([found, found + weight])
+            sums.append(np.resize(found, 1 << _CHUNK))
+        return sums
+
+    @cached_property
+    def words(self) -> dict[str, int]:
+        """Object words of the names in use -> their number from 1."""
+        words = {word for name in self.names for word in name.split()[1:]}
+        return {word: number for number, word in enumerate(sorted(words), 1)}
+
+    @cached_property
+    def verbs(self) -> dict[str, int]:
+        """Verbs of the names in use -> their number from 1."""
+        return {v: n for n, v in enumerate(sorted({name.split()[0] for name in self.names}), 1)}
+
+    @cached_property
+    def shared(self) -> tuple[Floats, Floats]:
+        """By two words how much their names are shared in all, and by verb and two words."""
+        size = len(self.words) + 1
+        pairs, names = np.zeros((size, size)), np.zeros((len(self.verbs) + 1, size, size))
+        for name, runs in self.names.items():
+            verb, *said = name.split()
+            first, *second = sorted(self.words[word] for word in said)
+            place = (first, second[0]) if second else (0, first)
+            pairs[place] += runs
+            names[(self.verbs[verb], *place)] += runs
+        return np.log1p(pairs), np.log1p(names)
+
+    def order(self, first: str, second: str) -> str:
+        """Two object words as people put them: what it is comes last."""
+        tail, other = self.tails.get(first, 0.5), self.tails.get(second, 0.5)
+        return f"{first} {second}" if (tail, first) < (other, second) else f"{second} {first}"
+
+    def choose(
+        self, found: Words, names: Sequence[str], verbs: Rows, odds: Floats, steps: Rows
+    ) -> Naming:
+        """Names of every group.
+
+        Args:
+            found: Object words of the groups.
+            names: Words by number.
+            verbs: By group, the likeliest verbs by number of the word.
+            odds: Log of how likely each of them is.
+            steps: Length of each group.
+        """
+        ranked = _rank(self.odds(found), found, names, len(verbs))
+        scores = self._weigh(ranked, names, verbs, odds, steps)
+        return Naming(self, names, ranked.words, verbs, scores)
+
+    def _weigh(
+        self, ranked: _Ranked, names: Sequence[str], verbs: Rows, odds: Floats, steps: Rows
+    ) -> Floats:
+        """By group, every verb with every pair and single word: how good a name that is."""
+        first, second = _PAIRS.T
+        chance = ranked.odds
+        right = np.concatenate(
+            [1 - (1 - chance[:, first]) * (1 - chance[:, second]), chance[:, :_ALONE]], axis=1
+        )
+        there = ranked.words > 0
+        whole = np.concatenate([there[:, first] & there[:, second], there[:, :_ALONE]], axis=1)
+        known = np.asarray([self.words.get(word, 0) for word in names], np.int64)[ranked.words]
+        low = np.minimum(known[:, first], known[:, second])
+        high = np.maximum(known[:, first], known[:, second])
+        high[low == 0] = 0
+        low = np.concatenate([low, np.zeros((len(low), _ALONE), np.int64)], axis=1)
+        high = np.concatenate([high, known[:, :_ALONE]], axis=1)
+        pairs, shared = self.shared
+        share = self.fold * np.sqrt(np.minimum(steps, _MOST_STEPS) / _USUAL_STEPS)[:, None]
+        score = np.log(right + _LEAST) + share * _FOLD_PAIR * pairs[low, high]
+        score[:, len(_PAIRS) :] += _SECOND
+        score[:, : len(_PAIRS)][pairs[low, high][:, : len(_PAIRS)] == 0] -= _UNSHARED
+        score[~whole] = -np.inf
+        said = np.asarray([self.verbs.get(word, 0) for word in names], np.int64)[verbs]
+        both = [
+            np.where(
+                self._says_twice(ranked.words, verb),
+                -np.inf,
+                score + odd[:, None] + share * shared[number[:, None], low, high],
+            )
+            for verb, odd, number in zip(verbs.T, odds.T, said.T, strict=True)
+        ]
+        return np.concatenate(both, axis=1).round(9)
+
+    @staticmethod
+    def _says_twice(words: Rows, verb: Rows) -> NDArray[np.bool_]:
+        """Whether the verb is one of the words: "test test"."""
+        first, second = _PAIRS.T
+        same = words == verb[:, None]
+        return np.concatenate([same[:, first] | same[:, second], same[:, :_ALONE]], axis=1)
+
+
+class Naming:
+    """Names of groups, spelled when asked for: mostly the first will do.
+
+    Args:
+        wording: Knows the order of words.
+        names: Words by number.
+        words: By group, the likeliest object words, 0 where there is none.
+        verbs: By group, the verbs.
+        scores: By group, how good every option is; what cannot be said is infinitely bad.
+    """
+
+    def __init__(
+        self, wording: Wording, names: Sequence[str], words: Rows, verbs: Rows, scores: Floats
+    ) -> None:
+        self._wording, self._names = wording, names
+        self._words, self._verbs, self._scores = words, verbs, scores
+        best = scores.argmax(axis=1)
+        rows = np.arange(len(best))
+        self._said = np.isfinite(scores[rows, best]).tolist()
+        said, option = np.divmod(best, _OPTIONS)
+        places = _PLACES[option]
+        keys = zip(
+            verbs[rows, said].tolist(),
+            words[rows, places[:, 0]].tolist(),
+            np.where(option < len(_PAIRS), words[rows, places[:, 1]], 0).tolist(),
+            strict=True,
+        )
+        spelled = _Spelled(wording, names)
+        self._first = [spelled[key] for key in keys]
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def verb(self, group: int) -> str:
+        """The likeliest verb."""
+        return self._names[int(self._verbs[group, 0])]
+
+    def objects(self, group: int) -> list[str]:
+        """The likeliest object words, likeliest first."""
+        return [self._names[word] for word in self._words[group].tolist() if word]
+
+    def has(self, group: int) -> bool:
+        """Whether there is any name; not where the only object word is the verb."""
+        said: bool = self._said[group]
+        return said
+
+    def spell(self, group: int) -> Iterator[str]:
+        """Names, best first, of a group that has one."""
+        yield self._first[group]
+        scores, words, verbs = self._scores[group], self._words[group], self._verbs[group]
+        spelled = _Spelled(self._wording, self._names)
+        order = np.argsort(-scores, kind="stable")[1:_NAMES]
+        for place in order[np.isfinite(scores[order])].tolist():
+            said, option = divmod(place, _OPTIONS)
+            first, second = words[_PLACES[option]].tolist()
+            yield spelled[int(verbs[said]), first, second if option < len(_PAIRS) else 0]
+
+
+class _Spelled(dict[tuple[int, int, int], str]):
+    """Numbers of a verb and of one or two object words -> the name."""
+
+    def __init__(self, wording: Wording, names: Sequence[str]) -> None:
+        self._wording, self._names = wording, names
+
+    def __missing__(self, key: tuple[int, int, int]) -> str:
+        verb, *words = (self._names[number] for number in key if number)
+        if len(words) > 1:
+            words = [self._wording.order(words[0], words[1])]
+        name = self[key] = " ".join([verb, *words])
+        return name
+
+
+@dataclass(slots=True)
+class _Ranked:
+    """The likeliest words of groups: numbers, 0 where there is none, and how likely."""
+
+    words: Rows
+    odds: Floats
+
+
+def _rank(odds: Floats, found: Words, names: Sequence[str], groups: int) -> _Ranked:
+    """The likeliest words of each group; equally likely ones by their letters."""
+    numbers = np.unique(found.words).tolist()
+    letters = np.zeros(len(names), np.int64)
+    letters[sorted(numbers, key=names.__getitem__)] = np.arange(len(numbers))
+    order = np.lexsort((letters[found.words], -odds, found.groups))
+    owners, words = found.groups[order], found.words[order]
+    edges = np.searchsorted(owners, np.arange(groups + 1))
+    place = np.arange(len(owners)) - edges[owners]
+    top = place < MOST
+    best, likely = np.zeros((groups, MOST), np.int64), np.zeros((groups, MOST))
+    best[owners[top], place[top]] = words[top]
+    likely[owners[top], place[top]] = odds[order][top]
+    return _Ranked(best, likely)
+
+
+@cache
+def load_wording() -> Wording:
+    """The shipped one."""
+    text = files("whyflame.segment.names").joinpath("wording.json").read_text("utf-8")
+    raw: dict[str, Any] = json.loads(text)
+    return Wording(
+        float(raw["bias"]),
+        np.asarray([raw["bits"][bit] for bit in BITS], np.float64),
+        np.asarray([raw["numbers"][number] for number in NUMBERS], np.float64),
+        raw["names"],
+        raw["tails"],
+    )
