@@ -92,6 +92,7 @@ def bags_of(texts: list[list[str]]) -> list[int]:
         _SIMPLE.clear()
     bags: list[int] = []
     missing = _bits.missing
+    missing.clear()
     for tokens in texts:
         bits = reduce(or_, filter(None, map(_look_up, tokens)), 0)
         if missing:
