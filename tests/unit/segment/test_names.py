@@ -100,6 +100,11 @@ def test_other_names_come_after_the_best() -> None:
     assert [*NAMER.candidates(found, many=True)][-1].startswith("repeat inspect ")
 
 
+def test_work_is_named_by_what_is_done() -> None:
+    """ "Working on" says nothing that the steps do not say better."""
+    assert name_of("Working on the session", verb="update") == "update session"
+
+
 def test_a_verb_is_not_said_twice() -> None:
     """Nor does a lane whose only word is the verb go without a name."""
     silent = Lane(steps=[step("the test", agent="")])

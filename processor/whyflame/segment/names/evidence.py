@@ -167,13 +167,15 @@ class Lexicon:
         placed += _placed(clauses.objects(touched)[:_TOUCHED_WORDS], TOUCHED, DID)
         placed += _placed(clauses.objects(did[1:]), DID, TOOL)
         planned_verb, objects = clauses.read(planned)
-        planned_verb = "" if planned_verb == _SAYS_NOTHING else planned_verb
         placed += _placed(objects[:_PLANNED_WORDS], PLANNED, PLACES)
         verb, objects = clauses.read(wanted)
         asked = NOTHING
         if objects:
             words = _placed(objects[:_ASKED_WORDS], SAID, TOUCHED)
             asked = self._append(words, ("", "", ""), NOTHING, ("", []))
+        said_verb, planned_verb = (
+            "" if one == _SAYS_NOTHING else one for one in (said_verb, planned_verb)
+        )
         verbs = (said_verb, planned_verb, "" if verb in WEAK_VERBS else verb)
         number = self._append(placed, verbs, asked, (verb, objects))
         self._tails[tail] = number

@@ -29,9 +29,7 @@ class NameTables:
         verbs: Word -> the verb names use.
         objects: Word -> the object word names use.
         general: Object words that many runs share.
-        common: The most common of them.
         heads: Object word -> words that give way to it in one clause.
-        go_with: Verb -> object words it is mostly done to.
         qualifiers: Words that only stand in front of an object word.
         stop: Words never used as objects.
     """
@@ -39,9 +37,7 @@ class NameTables:
     verbs: dict[str, str]
     objects: dict[str, str]
     general: frozenset[str]
-    common: frozenset[str]
     heads: dict[str, frozenset[str]]
-    go_with: dict[str, frozenset[str]]
     qualifiers: frozenset[str]
     stop: frozenset[str]
 
@@ -73,9 +69,7 @@ def load_tables(names_file: str = "") -> NameTables:
         verbs={**shipped.verbs, **_invert(added.get("verbs", {}), names_file)},
         objects={**shipped.objects, **_invert(added.get("objects", {}), names_file)},
         general=shipped.general | frozenset(map(str, added.get("objects", {}))),
-        common=shipped.common,
         heads=shipped.heads,
-        go_with=shipped.go_with,
         qualifiers=shipped.qualifiers,
         stop=shipped.stop | frozenset(map(str, added.get("stop", []))),
     )
@@ -90,9 +84,7 @@ def _shipped() -> NameTables:
         verbs=_invert(verbs, "verbs.yaml"),
         objects=_invert(objects["aliases"], "objects.yaml"),
         general=frozenset(str(word) for word in objects["general"]),
-        common=frozenset(str(word) for word in objects["common"]),
         heads={str(head): frozenset(words) for head, words in objects["heads"].items()},
-        go_with={str(verb): frozenset(words) for verb, words in objects["go_with"].items()},
         qualifiers=frozenset(objects["qualifiers"]),
         stop=frozenset(str(word) for word in objects["stop"]),
     )
