@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import zlib
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -125,7 +126,9 @@ class Trainer:
                 self.runs.append(lane_of(record))
                 self.run_folds.append(fold_of(source, record))
                 self.tasks.append(task_of(source, record))
-        self.pieces = cut(self.runs, self.run_folds)
+        # Not with the shipped names, which would then depend on what was shipped before.
+        bare = self.fit(self.folds >= 0)
+        self.pieces = cut(self.runs, self.run_folds, bare)
 
     def fit(self, use: np.ndarray) -> Wording:
         """Weights of words, without names."""
@@ -185,15 +188,13 @@ class Trainer:
 
 
 def fold_of(source: str, record: dict) -> int:
-    import zlib
-
     return zlib.crc32(task_of(source, record).encode()) % FOLDS
 
 
-def cut(lanes, folds) -> list[Stretch]:  # type: ignore[no-untyped-def]
+def cut(lanes, folds, wording: Wording) -> list[Stretch]:  # type: ignore[no-untyped-def]
     """Innermost intervals of the lanes."""
-    found = []
-    for number, marks in enumerate(AutoSegmenter(SegmentConfig()).segment_many(lanes)):
+    segmenter, found = AutoSegmenter(SegmentConfig(), wording=wording), []
+    for number, marks in enumerate(segmenter.segment_many(lanes)):
         edges = [mark.step for mark in marks] + [len(lanes[number].steps)]
         found += [Stretch(number, start, end, folds[number]) for start, end in pairwise(edges)]
     return found
