@@ -89,9 +89,12 @@ class JournalTail:
         """
         self._discover()
         frames: list[Frame] = []
-        share = max(1, max_bytes // max(1, len(self._readers)))
-        for name in sorted(self._readers):
-            frames += self._readers[name].read(share)
+        room = max_bytes
+        # Each an equal share; what a quiet stream leaves goes to those after it.
+        for left, name in zip(range(len(self._readers), 0, -1), sorted(self._readers), strict=True):
+            found = self._readers[name].read(max(1, room // left))
+            room -= sum(len(frame.payload) for frame in found)
+            frames += found
         return Batch(tuple(frames), self.positions)
 
     def applied(self, positions: Mapping[str, Position], now_seconds: float) -> None:

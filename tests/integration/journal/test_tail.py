@@ -53,6 +53,17 @@ def test_streams_are_read_side_by_side(tmp_path: Path, writer: JournalWriter) ->
     tail.close()
 
 
+def test_what_a_quiet_stream_leaves_goes_to_another(tmp_path: Path, writer: JournalWriter) -> None:
+    """A batch is full although a stream beside it has nothing to say."""
+    quiet = JournalWriter(tmp_path, "a-quiet")
+    append(writer, *[bytes(2000) for _ in range(100)])
+    tail = JournalTail(tmp_path, {})
+    read = len(tail.read(150_000).frames)
+    assert 70 < read < 100
+    tail.close()
+    quiet.close()
+
+
 def test_a_restarted_reader_goes_on_where_it_stored(tmp_path: Path, writer: JournalWriter) -> None:
     """Positions of a batch continue exactly, over segments."""
     append(writer, *[bytes([number]) * 100 for number in range(9)])
