@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
@@ -37,6 +39,8 @@ _LOG = logging.getLogger(__name__)
 SECOND_NS = 1_000_000_000
 # Small enough to keep a batch in memory, large enough that a commit is shared by many spans.
 READ_BYTES = 16 << 20
+# The batch after one of this size should follow at once, and is read while that one is committed.
+LARGE_BYTES = READ_BYTES // 4
 FAR_BEHIND_NS = 2_000_000_000
 # Hashes remembered; a user id costs a microsecond to hash again.
 MAX_USERS = 100_000
@@ -48,6 +52,25 @@ class Read:
 
     spans: list[Span] = field(default_factory=list)
     counters: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class _Taken:
+    """A batch out of the journal, on its way into the store.
+
+    Attributes:
+        losses: What the journal had skipped by then, since the start.
+        read: Its spans, when they are read already; storing changes them, so they serve once.
+    """
+
+    batch: Batch
+    losses: Losses
+    read: Read | None = None
+
+    @property
+    def is_large(self) -> bool:
+        """The next batch should follow at once."""
+        return sum(len(frame.payload) for frame in self.batch.frames) > LARGE_BYTES
 
 
 class SpanReader:
@@ -160,11 +183,12 @@ class Indexer:
         self._stored = stored
         self._clock_ns = clock_ns
         self._positions: dict[str, Position] = {}
-        self._unfinished: Batch | None = None
+        self._taken: _Taken | None = None
+        self._ahead: _Taken | None = None
         self._is_handed_on = False
         self._losses = Losses()
         self._is_published = True
-        self._read_bytes = 0
+        self._is_behind = False
         self._lag_ns = 0
 
     @property
@@ -173,7 +197,7 @@ class Indexer:
 
         After a small one it pays to wait a little, so that many tiny requests share a commit.
         """
-        return self._read_bytes > READ_BYTES // 4
+        return self._is_behind
 
     @property
     def is_far_behind(self) -> bool:
@@ -194,18 +218,19 @@ class Indexer:
             How many requests were indexed; 0 when idle.
         """
         self._publish()
-        batch = self._unfinished or self._tail.read(READ_BYTES)
+        taken = self._taken or self._take()
+        batch = taken.batch
         if batch.positions == self._positions:
-            self._read_bytes = self._lag_ns = 0
+            self._is_behind, self._lag_ns = False, 0
             return 0
-        self._unfinished = batch
+        self._taken = taken
         if self._hand_on is not None and not self._is_handed_on:
             self._hand_on(batch.frames)
             self._is_handed_on = True
         began = self._clock_ns()
-        result = self._store(batch)
-        self._unfinished, self._is_handed_on = None, False
-        self._read_bytes = sum(len(frame.payload) for frame in batch.frames)
+        result = self._store(taken)
+        self._taken, self._ahead, self._is_handed_on = self._ahead, None, False
+        self._is_behind = taken.is_large
         self._positions = batch.positions
         # Stored is stored: what comes next may fail on a full disk and must not keep this back.
         self._stored(result.traces)
@@ -228,12 +253,22 @@ class Indexer:
             self._tail.applied(self._positions, self._clock_ns() / SECOND_NS)
             self._is_published = True
 
-    def _store(self, batch: Batch) -> AppendResult:
+    def _take(self) -> _Taken:
+        batch = self._tail.read(READ_BYTES)
+        return _Taken(batch, replace(self._tail.losses))
+
+    def _store(self, taken: _Taken) -> AppendResult:
         """Commit a batch; when the store refuses it, find the requests it refuses."""
-        read = self._read(batch.frames)
+        batch, read = taken.batch, taken.read or self._read(taken.batch.frames)
+        taken.read = None
         try:
-            self._note_losses(read)
-            result = self._writer.append(read.spans, _plain(batch.positions), read.counters)
+            self._note_losses(taken.losses, read)
+            result = self._writer.append(
+                read.spans,
+                _plain(batch.positions),
+                read.counters,
+                meanwhile=partial(self._look_ahead, batch.positions) if taken.is_large else None,
+            )
         except TransientError:
             raise  # the disk is full or memory short: nothing is wrong with the requests
         except Exception as error:
@@ -243,12 +278,23 @@ class Indexer:
             if len(batch.frames) == 0:
                 raise
             return self._store_singly(batch)
-        self._losses = replace(self._tail.losses)
+        self._losses = taken.losses
         return result
 
-    def _note_losses(self, read: Read) -> None:
+    def _look_ahead(self, here: Mapping[str, Position]) -> None:
+        """Take and read the next batch; what goes wrong is met again by the step it belongs to."""
+        if self._ahead is None:
+            with suppress(OSError):
+                taken = self._take()
+                # Not when nothing has come: by the next step something may have.
+                self._ahead = taken if taken.batch.positions != here else None
+        if self._ahead is not None and self._ahead.read is None:
+            with suppress(TransientError):
+                self._ahead.read = self._read(self._ahead.batch.frames)
+
+    def _note_losses(self, seen: Losses, read: Read) -> None:
         """Count what the journal had to skip, in the transaction that passes over it."""
-        seen, known = self._tail.losses, self._losses
+        known = self._losses
         for name, amount in (
             ("corrupt", seen.corrupt_frames - known.corrupt_frames),
             ("torn", seen.torn_tails - known.torn_tails),

@@ -18,7 +18,7 @@ from whyflame.store.schema import ADDED_COLUMNS, LAYOUT, TABLES, VIEWS
 from whyflame.store.versions import facts_of_this_version, why_refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 DEFAULT_MEMORY_LIMIT = 512 << 20
@@ -173,8 +173,15 @@ def _mebibytes(size: int) -> str:
 
 
 @contextmanager
-def transaction(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
+def transaction(
+    cursor: duckdb.DuckDBPyConnection, meanwhile: Callable[[], object] | None = None
+) -> Iterator[None]:
     """Run a block in one transaction; any error rolls all of it back.
+
+    Args:
+        cursor: Of this thread.
+        meanwhile: What to do while the commit writes and syncs, which needs no Python; must not
+            raise.
 
     Raises:
         TransientError: No room on disk or in memory. StoreBroken: DuckDB gave the database up.
@@ -182,7 +189,7 @@ def transaction(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
     cursor.execute("BEGIN")
     try:
         yield
-        cursor.execute("COMMIT")
+        _commit(cursor, meanwhile)
     except duckdb.FatalException as error:
         raise StoreBroken("the store has to be opened again") from error
     except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
@@ -191,6 +198,19 @@ def transaction(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
     except BaseException:
         _roll_back(cursor)
         raise
+
+
+def _commit(cursor: duckdb.DuckDBPyConnection, meanwhile: Callable[[], object] | None) -> None:
+    if meanwhile is None:
+        cursor.execute("COMMIT")
+        return
+    # Questions open stores as well, and start sooner without it.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1, "commit") as beside:
+        committing = beside.submit(cursor.execute, "COMMIT")
+        meanwhile()
+        committing.result()
 
 
 def _roll_back(cursor: duckdb.DuckDBPyConnection) -> None:

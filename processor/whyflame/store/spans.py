@@ -15,7 +15,7 @@ from whyflame.store.span_rows import Origins, row_of
 from whyflame.store.window import OpenTrace, SeenTraces, Window, pack, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import duckdb
 
@@ -101,6 +101,7 @@ class SpanWriter:
         spans: Sequence[Span],
         positions: Mapping[str, tuple[int, int]],
         counters: Mapping[tuple[str, str, str], int],
+        meanwhile: Callable[[], object] | None = None,
     ) -> AppendResult:
         """Store spans, journal positions and counters, all or nothing.
 
@@ -108,11 +109,12 @@ class SpanWriter:
             spans: As read by the dialects; their keys are assigned here.
             positions: Stream -> (segment, byte offset) reached with these spans.
             counters: (tenant, name, label) -> amount to add to the coverage counters.
+            meanwhile: What to do while all of it is committed; must not raise.
         """
         keys = (self._next_span, self._next_trace)
         touched = {(span.tenant, span.trace_id): None for span in spans}
         try:
-            with transaction(self._cursor):
+            with transaction(self._cursor, meanwhile):
                 result = self._append(spans, list(touched))
                 append(
                     self._cursor,

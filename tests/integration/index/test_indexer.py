@@ -77,8 +77,14 @@ class Stage:
         self.store.close()
 
 
-@pytest.fixture
-def stages(tmp_path: Path) -> Iterator[Any]:
+@pytest.fixture(params=["one batch", "a batch each, read ahead"])
+def stages(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Any]:
+    """Stages that take all requests at once, or one while the one before is being stored."""
+    if request.param != "one batch":
+        monkeypatch.setattr("whyflame.index.indexer.READ_BYTES", 1)
+        monkeypatch.setattr("whyflame.index.indexer.LARGE_BYTES", 0)
     made: list[Stage] = []
 
     def make(*args: Any, **options: Any) -> Stage:
@@ -118,10 +124,12 @@ def test_a_failed_commit_is_tried_again(stages: Any, monkeypatch: pytest.MonkeyP
     stage.send("a", "b")
     append, failures = SpanWriter.append, iter([True, True, False])
 
-    def flaky(self: SpanWriter, *args: Any) -> Any:
+    def flaky(self: SpanWriter, *args: Any, meanwhile: Any = None) -> Any:
         if next(failures, False):
+            if meanwhile is not None:
+                meanwhile()  # a commit fails when the next batch has been read already
             raise OSError("disk")
-        return append(self, *args)
+        return append(self, *args, meanwhile=meanwhile)
 
     monkeypatch.setattr(SpanWriter, "append", flaky)
     with pytest.raises(OSError, match="disk"):
@@ -137,10 +145,10 @@ def test_one_unstorable_request_goes_aside(stages: Any, monkeypatch: pytest.Monk
     stage.send("a", "bad", "c")
     append = SpanWriter.append
 
-    def picky(self: SpanWriter, spans: Any, *rest: Any) -> Any:
+    def picky(self: SpanWriter, spans: Any, *rest: Any, meanwhile: Any = None) -> Any:
         if any(span.name == "bad" for span in spans):
             raise OverflowError("too large")
-        return append(self, spans, *rest)
+        return append(self, spans, *rest, meanwhile=meanwhile)
 
     monkeypatch.setattr(SpanWriter, "append", picky)
     stage.indexer.drain()
@@ -187,10 +195,12 @@ def test_requests_are_handed_on_once_however_often_storing_fails(
     stage.send("a", "b")
     append, failures = SpanWriter.append, iter([True, True, True])
 
-    def full(self: SpanWriter, *args: Any) -> Any:
+    def full(self: SpanWriter, *args: Any, meanwhile: Any) -> Any:
         if next(failures, False):
+            if meanwhile is not None:
+                meanwhile()
             raise TransientError("the disk is full")
-        return append(self, *args)
+        return append(self, *args, meanwhile=meanwhile)
 
     monkeypatch.setattr(SpanWriter, "append", full)
     for _ in range(3):
