@@ -7,6 +7,7 @@ Pyroscope push. Resource attributes are the labels of the series.
 
 from __future__ import annotations
 
+import threading
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,7 @@ class OtlpProfilesExporter:
         self._http = Endpoint(name, read)
         self._grpc = GrpcEndpoint(name, read) if read.protocol == "grpc" else None
         self._taken: dict[tuple[int, int], int] = {}
+        self._lock = threading.Lock()
 
     def start(self) -> None:
         """Check that the installed messages have the numbers that servers expect."""
@@ -78,27 +80,19 @@ class OtlpProfilesExporter:
         After a failure the next attempt goes on where this one stopped.
         """
         key = (payload.id, payload.time_ns)
-        first = self._taken.get(key, 0)
+        with self._lock:
+            first = self._taken.get(key, 0)
         for number, body in enumerate(encode_measures(payload)[first:], first):
             try:
                 self._post(body, payload.tenant)
             except (TooLargeError, TransientError) as error:
                 if number:
-                    raise self._interrupted(key, number, error) from error
+                    raise _interrupted(error) from error
                 raise
-        self._taken.pop(key, None)
-
-    def _interrupted(self, key: tuple[int, int], number: int, error: Exception) -> Exception:
-        """What to make of an error after so many requests of a payload: never halves of the rest.
-
-        Halves have times of their own, so what was taken would count twice.
-        """
-        if isinstance(error, TooLargeError):
-            return PermanentError(f"others were taken: {error}", "partly_too_large")
-        self._remember(key, number)
-        if isinstance(error, RateLimitedError):
-            return UnavailableError(str(error), error.retry_after_seconds)
-        return error
+            # At once: whatever ends the next one, this one was taken.
+            self._remember(key, number + 1)
+        with self._lock:
+            self._taken.pop(key, None)
 
     def _post(self, body: bytes, tenant: str) -> None:
         headers = {"X-Scope-OrgID": tenant} if tenant else {}
@@ -112,13 +106,27 @@ class OtlpProfilesExporter:
 
     def _remember(self, key: tuple[int, int], number: int) -> None:
         """Requests of a payload that were taken; a payload that was given up is forgotten in time."""
-        self._taken[key] = number
-        while len(self._taken) > _MOST_INTERRUPTED:
-            del self._taken[next(iter(self._taken))]
+        with self._lock:
+            self._taken.pop(key, None)
+            self._taken[key] = number
+            while len(self._taken) > _MOST_INTERRUPTED:
+                del self._taken[next(iter(self._taken))]
 
     def close(self, deadline_seconds: float) -> None:  # noqa: ARG002 - closing does not wait
         """Close the connections."""
         (self._grpc or self._http).close()
+
+
+def _interrupted(error: Exception) -> Exception:
+    """What to make of an error in the middle of a payload: never halves of the rest.
+
+    Halves have times of their own, so what was taken would count twice.
+    """
+    if isinstance(error, TooLargeError):
+        return PermanentError(f"others were taken: {error}", "partly_too_large")
+    if isinstance(error, RateLimitedError):
+        return UnavailableError(str(error), error.retry_after_seconds)
+    return error
 
 
 def _check_numbers() -> None:

@@ -136,6 +136,8 @@ def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
     pipe.send({"api": f"[{host}]:{port}" if ":" in host else f"{host}:{port}"})
     asyncio.run(_serve(app, listener, config, state))
     state.stopping.set()
+    if pipeline.worker is not None:
+        pipeline.worker.interrupt()
     if pipeline.forwarding is not None:
         pipeline.forwarding.stop()
     for thread in threads:

@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import signal
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from whyflame.app.collector import calm_collector
@@ -50,7 +51,7 @@ NICENESS = 5
 PASS_SECONDS = 600.0
 # Unused so long, it gives its memory back.
 IDLE_SECONDS = 120.0
-# After so many deaths in a row passes run in this process for a while: settling must go on.
+# After so many deaths in that time passes run in this process for as long: settling must go on.
 MOST_DEATHS = 3
 REST_SECONDS = 600.0
 STOP_SECONDS = 5.0
@@ -87,7 +88,7 @@ class SettleWorker:
         self._past = past
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
-        self._deaths = 0
+        self._deaths: deque[float] = deque(maxlen=MOST_DEATHS)
         self._rests_until = 0.0
         self._used = 0.0
 
@@ -119,11 +120,18 @@ class SettleWorker:
             # In the middle of a conversation: nobody knows what would be answered next.
             self.close()
             raise
-        self._deaths, self._used = 0, time.monotonic()
+        self._used = time.monotonic()
         if kind == "failed":
             raise TransientError(f"the settle worker failed: {found}")
         answer: Found = found
         return answer
+
+    def interrupt(self) -> None:
+        """Break off the pass that is running, from any thread: what it was for stays unsettled."""
+        process = self._process
+        if process is not None:
+            with contextlib.suppress(ValueError):  # it was closed meanwhile
+                process.terminate()
 
     def rest(self) -> None:
         """End the process if it has had nothing to do for a while."""
@@ -171,11 +179,13 @@ class SettleWorker:
                 return kind, value
 
     def _count_death(self) -> None:
-        self._deaths += 1
+        now = time.monotonic()
         self.close()
-        if self._deaths >= MOST_DEATHS:
-            self._deaths = 0
-            self._rests_until = time.monotonic() + REST_SECONDS
+        # Passes in between that went well say nothing about the one that kills.
+        self._deaths.append(now)
+        if len(self._deaths) == MOST_DEATHS and now - self._deaths[0] < REST_SECONDS:
+            self._deaths.clear()
+            self._rests_until = now + REST_SECONDS
             _LOG.error("the settle worker died %d times; settling goes on without it", MOST_DEATHS)
 
 

@@ -283,13 +283,13 @@ class Indexer:
 
     def _look_ahead(self, here: Mapping[str, Position]) -> None:
         """Take and read the next batch; what goes wrong is met again by the step it belongs to."""
-        if self._ahead is None:
-            with suppress(OSError):
+        # Nothing may come out of here: whether a batch is stored is for its commit to say.
+        with suppress(Exception):
+            if self._ahead is None:
                 taken = self._take()
                 # Not when nothing has come: by the next step something may have.
                 self._ahead = taken if taken.batch.positions != here else None
-        if self._ahead is not None and self._ahead.read is None:
-            with suppress(TransientError):
+            if self._ahead is not None and self._ahead.read is None:
                 self._ahead.read = self._read(self._ahead.batch.frames)
 
     def _note_losses(self, seen: Losses, read: Read) -> None:

@@ -134,7 +134,7 @@ def _known(part: int | None) -> int:
 
 
 def _drop_frames(ledger: Ledger, told: Sequence[int]) -> None:
-    """The history's own agents around nothing but what counts elsewhere frame nothing."""
+    """The history's own agents whose own calls all count elsewhere frame nothing."""
     forest, spans = ledger.forest, ledger.spans
     work = set(told)
     for index in ledger.open_of((Kind.AGENT,)):

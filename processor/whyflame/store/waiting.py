@@ -54,7 +54,7 @@ class Waiting:
                 self._newest_key = max(self._newest_key, key)
 
     def put_back(self, traces: Mapping[int, Times]) -> None:
-        """What was taken could not be settled: it comes first again, whatever else waits."""
+        """What was taken could not be settled: it is held again, also where there is no room."""
         with self._lock:
             for key, (oldest, newest) in traces.items():
                 known = self._times.get(key, (oldest, newest))

@@ -162,6 +162,39 @@ def test_killed_in_the_middle_of_every_pass_settling_goes_on_here(
     assert life.tables() == here.tables()
 
 
+def test_successes_in_between_do_not_hide_a_pass_that_kills(
+    life: _Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One bad session among good ones must not kill a worker at every look for ever."""
+    for name in corpus.names()[: worker.MOST_DEATHS]:
+        assert life.worker.accepts(1)
+        monkeypatch.setattr(life.worker, "_past", _Killing(life, times=1))
+        life.receive([name])
+        with pytest.raises(TransientError, match="ended"):
+            life.settle()
+        life.settle()
+    assert not life.worker.accepts(10**6)
+
+
+def test_a_stop_does_not_wait_for_a_pass(life: _Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is broken off, and what it was for is settled another time."""
+
+    class Stopping(StorePast):
+        def marks(self, sessions: Collection[tuple[str, str]]) -> Mapping[LaneName, MarkRow]:
+            life.worker.interrupt()
+            return super().marks(sessions)
+
+    past = StorePast(life.pipeline.store)
+    monkeypatch.setattr(life.worker, "_past", Stopping(life.pipeline.store))
+    life.receive(corpus.names()[:2])
+    with pytest.raises(TransientError, match="ended"):
+        life.settle()
+    assert len(life.pipeline.unsettled) > 0
+    monkeypatch.setattr(life.worker, "_past", past)
+    life.settle()
+    assert len(life.pipeline.unsettled) == 0
+
+
 def test_a_pass_that_fails_leaves_the_worker_alive(life: _Life, here: _Life) -> None:
     """What breaks is named by its class, and the next pass is worked out by the same process."""
     with pytest.raises(TransientError, match="failed: ValueError"):
