@@ -112,11 +112,13 @@ def workers_of(store: int) -> list[int]:
     found: list[int] = []
 
     def lives() -> bool:
-        for file in Path(f"/proc/{store}/task").glob("*/children"):
-            for pid in map(int, file.read_text().split()):
-                command = Path(f"/proc/{pid}/cmdline").read_bytes()
-                if b"spawn_main" in command:
-                    found.append(pid)
+        # Threads and children may end while they are looked at.
+        with contextlib.suppress(OSError):
+            for file in Path(f"/proc/{store}/task").glob("*/children"):
+                for pid in map(int, file.read_text().split()):
+                    command = Path(f"/proc/{pid}/cmdline").read_bytes()
+                    if b"spawn_main" in command:
+                        found.append(pid)
         return bool(found)
 
     wait_until(lives, 60)
@@ -131,18 +133,22 @@ def answers(serving: Serving) -> bool:
         return False
 
 
+class CannotMountError(Exception):
+    """There is no small file system to be had here."""
+
+
 @contextlib.contextmanager
 def small_disk(folder: Path) -> Iterator[Path]:
-    """A file system of a few MiB. Needs root; PermissionError otherwise."""
+    """A file system of a few MiB. Needs root; CannotMountError otherwise."""
     if os.geteuid() != 0:
-        raise PermissionError("mounting a small file system needs root")
+        raise CannotMountError("mounting a small file system needs root")
     folder.mkdir(parents=True, exist_ok=True)
     size = f"size={SMALL_DISK_MIB}m"
     done = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", size, "tmpfs", folder], check=False, capture_output=True
     )
     if done.returncode:
-        raise PermissionError(done.stderr.decode())
+        raise CannotMountError(done.stderr.decode())
     try:
         yield folder
     finally:

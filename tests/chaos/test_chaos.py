@@ -6,7 +6,14 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.chaos.rounds import corrupt_rounds, full_disk_rounds, kill_rounds, say, small_disk
+from tests.chaos.rounds import (
+    CannotMountError,
+    corrupt_rounds,
+    full_disk_rounds,
+    kill_rounds,
+    say,
+    small_disk,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +48,7 @@ def test_a_full_disk(tmp_path: Path, rounds: int) -> None:
     try:
         with small_disk(tmp_path / "disk") as disk:
             full_disk_rounds(disk, rounds, new_seed())
-    except PermissionError as error:
+    except CannotMountError as error:
         pytest.skip(f"no small file system can be mounted here: {error}")
 
 

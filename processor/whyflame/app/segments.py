@@ -102,7 +102,7 @@ class StoredSegments:
         for name, row in self._past.marks(sessions).items():
             marks = tuple(Mark(step, path) for step, path in row.marks)
             known.setdefault(name[:3], {})[name[3]] = LaneMarks(
-                row.lane, row.producer, row.input_sha256, marks, setup=row.setup
+                row.lane, row.producer, row.input_sha256, marks, setup=row.setup, since=row.since
             )
         return known
 
@@ -114,16 +114,18 @@ class StoredSegments:
     ) -> Mapping[int, tuple[str, ...]]:
         """What was exported of changed runs; nothing of runs that are segmented in another way.
 
-        A run without marks may have had another session before its spans told which it is.
+        Lanes that are gone, or that their segmenter failed on, say nothing about the others. A run
+        without marks may have had another session before its spans told which it is.
         """
         made_now = (prepared.name, self._setup)
-        grown = [
-            run
-            for run in prepared.changed_runs
-            if all((old.producer, old.setup) == made_now for old in known.get(run, {}).values())
-        ]
-        keys = [op.span.span_key for run in grown for op in runs[run] if op.counted]
-        return self._past.exported(keys)
+        wanted: dict[int, int] = {}
+        for run in prepared.changed_runs:
+            olds = known.get(run, {}).values()
+            alike = [old.since for old in olds if (old.producer, old.setup) == made_now]
+            if alike or not olds:
+                since = min(alike, default=0)
+                wanted |= {op.span.span_key: since for op in runs[run] if op.counted}
+        return self._past.exported(wanted)
 
     def _segment(
         self,

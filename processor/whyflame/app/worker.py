@@ -198,10 +198,10 @@ class _DistantPast:
     def marks(self, sessions: Collection[tuple[str, str]]) -> Mapping[LaneName, MarkRow]:
         return self._ask("marks", sorted(sessions))
 
-    def exported(self, span_keys: Collection[int]) -> Mapping[int, tuple[str, ...]]:
-        return self._ask("exported", list(span_keys)) if span_keys else {}
+    def exported(self, wanted: Mapping[int, int]) -> Mapping[int, tuple[str, ...]]:
+        return self._ask("exported", wanted) if wanted else {}
 
-    def _ask(self, kind: str, value: list[Any]) -> Mapping[Any, Any]:
+    def _ask(self, kind: str, value: Any) -> Mapping[Any, Any]:
         self._pipe.send((kind, value))
         answer: Mapping[Any, Any] = self._pipe.recv()
         return answer

@@ -40,13 +40,13 @@ def read_log_events(
             for record in group.records:
                 event = _event_name(record)
                 if not interpreter.registry.is_event(event):
-                    messages.take(event, record)
+                    if interpreter.settings.read_content:
+                        messages.take(event, record)
                     continue
                 span = _read_record(interpreter, event, record, scope, origin)
                 if span is not None:
                     spans.append(span)
-            if interpreter.settings.read_content:
-                spans += messages.spans()
+            spans += messages.spans()
     for span in spans:
         span.tenant, span.received_ns = tenant, received_ns
     return spans

@@ -33,6 +33,7 @@ class LaneMarks:
         marks: Sparse marks; their paths begin with the root.
         error: Why nothing new was made (the marks are then the previous ones, or none).
         reused: The input has not changed since the previous version.
+        since: See `MarkRow`; of stored marks.
     """
 
     lane: str
@@ -42,6 +43,7 @@ class LaneMarks:
     error: str | None = None
     reused: bool = False
     setup: str = ""
+    since: int = 0
 
     def is_made_like(self, other: LaneMarks) -> bool:
         """The same segmenter made both, set up alike."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class MarkRow:
         input_sha256: Hash of what it saw.
         marks: (step, path), sparse, ordered by step; paths begin with the run's goal.
         setup: How the segmenter was set up; empty when unknown.
+        since: The generation from which on this lane's marks were all made like these.
     """
 
     tenant: str
@@ -37,6 +39,7 @@ class MarkRow:
     input_sha256: str
     marks: tuple[tuple[int, tuple[str, ...]], ...]
     setup: str = ""
+    since: int = field(default=0, compare=False)
 
 
 def mark_tuple(store: Store, mark: MarkRow, version: int, now_ns: int) -> tuple[Any, ...]:
@@ -64,17 +67,19 @@ def newest_marks(
     if not wanted:
         return {}
     rows = cursor.execute(
-        "SELECT tenant, session, run, lane, arg_max(producer, version), "
-        "arg_max(input_sha256, version), arg_max(steps, version), arg_max(path_ids, version), "
-        "arg_max(coalesce(setup, ''), version) "
+        "SELECT tenant, session, run, lane, arg_max(input_sha256, version), "
+        "arg_max(steps, version), arg_max(path_ids, version), "
+        "list((version, producer, coalesce(setup, '')) ORDER BY version DESC) "
         "FROM marks JOIN (SELECT unnest(?::INTEGER[]) AS tenant, unnest(?::INTEGER[]) AS session) "
         "USING (tenant, session) GROUP BY tenant, session, run, lane",
         [[tenant for tenant, _ in wanted], [session for _, session in wanted]],
     ).fetchall()
     value, path = store.strings.value, store.paths.value
     found = {}
-    for tenant, session, run, lane, producer, digest, steps, path_ids, setup in rows:
+    for tenant, session, run, lane, digest, steps, path_ids, versions in rows:
         name = (value(tenant), value(session), run, value(lane))
         marks = tuple((step, path(number)) for step, number in zip(steps, path_ids, strict=True))
-        found[name] = MarkRow(*name, producer, digest, marks, setup)
+        made = versions[0][1:]
+        *_, (since, producer, setup) = takewhile(lambda v, made=made: v[1:] == made, versions)
+        found[name] = MarkRow(*name, producer, digest, marks, setup, since)
     return found

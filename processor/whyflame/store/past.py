@@ -22,7 +22,7 @@ class Past(Protocol):
         """See `newest_marks`."""
         ...
 
-    def exported(self, span_keys: Collection[int]) -> Mapping[int, tuple[str, ...]]:
+    def exported(self, wanted: Mapping[int, int]) -> Mapping[int, tuple[str, ...]]:
         """See `exported_paths`."""
         ...
 
@@ -42,6 +42,6 @@ class StorePast:
         """See `newest_marks`."""
         return newest_marks(self._store, self._cursor, sessions)
 
-    def exported(self, span_keys: Collection[int]) -> Mapping[int, tuple[str, ...]]:
+    def exported(self, wanted: Mapping[int, int]) -> Mapping[int, tuple[str, ...]]:
         """See `exported_paths`."""
-        return exported_paths(self._store, self._cursor, span_keys)
+        return exported_paths(self._store, self._cursor, wanted)

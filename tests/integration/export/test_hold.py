@@ -109,8 +109,12 @@ def test_other_options_keep_nothing(run: Growing) -> None:
     run.settle = run.settle.with_segment(
         StoredSegments(StorePast(run.store), chosen.segmenter, setup=chosen.setup)
     )
-    run.arrive([run.root()])
-    run.tick(40)
+    run.arrive(run.steps(1))
+    run.tick(120)
+    assert run.drift().moved > 0
+    # Nor do the old names come back when the run grows again.
+    run.arrive([*run.steps(1), run.root()])
+    run.tick(120)
     assert run.drift().moved > 0
 
 

@@ -17,11 +17,14 @@ from whyflame.journal import (
     pending_bytes,
     read_applied,
 )
+from whyflame.journal.reader import JournalReader
 from whyflame.journal.segments import list_segments, segment_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from whyflame.journal import Frame
 
 NOW = 2_000_000_000.0
 
@@ -49,6 +52,30 @@ def test_streams_are_read_side_by_side(tmp_path: Path, writer: JournalWriter) ->
     batch = tail.read(1 << 20)
     assert [(frame.stream, frame.payload) for frame in batch.frames] == [("r0", b"c"), ("r1", b"b")]
     assert set(batch.positions) == {"r0", "r1"}
+    second.close()
+    tail.close()
+
+
+def test_a_stream_that_cannot_be_read_costs_the_others_nothing(
+    tmp_path: Path, writer: JournalWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was read before the fault is handed out: its reader has moved past it."""
+    second = JournalWriter(tmp_path, "r1")
+    append(writer, b"a")
+    append(second, b"b")
+    tail, read = JournalTail(tmp_path, {}), JournalReader.read
+    faults = iter([False, True, True])
+
+    def flaky(self: JournalReader, max_bytes: int) -> list[Frame]:
+        if next(faults, False):
+            raise OSError("bad sector")
+        return read(self, max_bytes)
+
+    monkeypatch.setattr(JournalReader, "read", flaky)
+    assert [frame.payload for frame in tail.read(1 << 20).frames] == [b"a"]
+    with pytest.raises(OSError, match="bad sector"):
+        tail.read(1 << 20)
+    assert [frame.payload for frame in tail.read(1 << 20).frames] == [b"b"]
     second.close()
     tail.close()
 
