@@ -2,7 +2,7 @@
 
     python bench/segmentation/train_names.py --bench ../shared/bench
 
-Which words are right is learned from annotated names (todo items, model marks); no weight belongs to
+Which words are right is learned from annotated names (todo items, model marks); only ten weights belong to
 a word. The preferred names are those that runs of the public sets get, found by naming them again
 and again with the names of the round before.
 """

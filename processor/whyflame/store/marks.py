@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def newest_marks(
     for tenant, session, run, lane, digest, steps, path_ids, versions in rows:
         name = (value(tenant), value(session), run, value(lane))
         marks = tuple((step, path(number)) for step, number in zip(steps, path_ids, strict=True))
-        made = versions[0][1:]
-        *_, (since, producer, setup) = takewhile(lambda v, made=made: v[1:] == made, versions)
+        # From the newest back to the first of the unbroken row that was made alike.
+        _, alike = next(groupby(versions, key=itemgetter(1, 2)))
+        *_, (since, producer, setup) = alike
         found[name] = MarkRow(*name, producer, digest, marks, setup, since)
     return found
