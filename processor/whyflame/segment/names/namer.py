@@ -71,12 +71,10 @@ class Named:
 
     Attributes:
         naming: Names of it and others. group: Which it is.
-        usual: Object word where its steps have none.
     """
 
     naming: Naming
     group: int
-    usual: str
 
     @property
     def verb(self) -> str:
@@ -86,13 +84,13 @@ class Named:
     @property
     def objects(self) -> list[str]:
         """Object words, likeliest first."""
-        return self.naming.objects(self.group) or [self.usual]
+        return self.naming.objects(self.group) or [_SAYS_NOTHING]
 
     def names(self) -> Iterator[str]:
         """Names, best first."""
         if self.naming.has(self.group):
             return self.naming.spell(self.group)
-        return iter((f"{self.verb} {self.usual}",))
+        return iter((f"{self.verb} {_SAYS_NOTHING}",))
 
 
 class Namer:
@@ -147,27 +145,24 @@ class Namer:
             stretches: Their intervals.
         """
         lexicon = self._current()
-        found, verbs, odds, requests = self._describe(lexicon, lanes, stretches)
+        found, verbs, odds = self._describe(lexicon, lanes, stretches)
         wording = self._wording or load_wording()
         steps = stretches.ends - stretches.starts
         naming = wording.choose(found, lexicon.words, verbs, odds, steps)
-        usual = [min(words, default=_SAYS_NOTHING) for words in requests]
-        return [
-            Named(naming, group, usual[lane]) for group, lane in enumerate(stretches.lanes.tolist())
-        ]
+        return [Named(naming, group) for group in range(len(stretches.lanes))]
 
     def describe(
         self, lanes: Sequence[Lane], stretches: Stretches
     ) -> tuple[Words, list[str], Rows, NDArray[np.float64]]:
         """What `Wording.choose` is asked: words of intervals, words by number, verbs, their odds."""
         lexicon = self._current()
-        found, verbs, odds, _ = self._describe(lexicon, lanes, stretches)
+        found, verbs, odds = self._describe(lexicon, lanes, stretches)
         return found, lexicon.words, verbs, odds
 
     def _describe(
         self, lexicon: Lexicon, lanes: Sequence[Lane], stretches: Stretches
-    ) -> tuple[Words, Rows, NDArray[np.float64], list[list[str]]]:
-        """Words, verbs with their odds, and by lane the words of its request."""
+    ) -> tuple[Words, Rows, NDArray[np.float64]]:
+        """Words, verbs with their odds."""
         requests = [_read_request(lane, lexicon)[1] for lane in lanes]
         numbers = np.asarray([lexicon.number(verb) for verb in stretches.verbs], np.int64)
         usual = numbers[stretches.codes]
@@ -180,7 +175,7 @@ class Namer:
         doings = _look_at_doings(stretches)
         entries = gather(evidence, pieces)
         found = describe(lexicon, entries, doings, stretches.lanes, verbs[:, 0], preferences)
-        return found, verbs, odds, requests
+        return found, verbs, odds
 
     def candidates(self, named: Named, *, many: bool = False) -> Iterator[str]:
         """Names to try in order, the best first; later ones tell neighbours apart.
