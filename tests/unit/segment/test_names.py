@@ -109,8 +109,6 @@ def test_a_verb_is_not_said_twice() -> None:
     """Nor does a lane whose only word is the verb go without a name."""
     silent = Lane(steps=[step("the test", agent="")])
     assert next(NAMER.candidates(named(silent, "test"))) == "test work"
-    asked = Lane(steps=[step("the test", agent="")], request="run the tests")
-    assert "test test" not in list(NAMER.candidates(named(asked, "test")))
 
 
 def test_what_steps_do_names_them_where_nobody_says_more() -> None:
