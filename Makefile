@@ -5,6 +5,7 @@
 
 BIN := .venv/bin
 QUIET := scripts/quiet
+NATIVE := $(wildcard native/src/*.rs native/whyflame_native/*.py* native/*.toml native/build.py)
 SETS := $(wildcard requirements/*.txt) pyproject.toml scripts/setup
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export UV_NO_CONFIG := 1
@@ -32,8 +33,8 @@ check: format lint types contracts dependencies spelling wheel  ## everything bu
 	@scripts/setup runtime
 	@touch $@
 
-.venv/dev: $(SETS)
-	@scripts/setup runtime dev
+.venv/dev: $(SETS) $(NATIVE)
+	@scripts/setup runtime dev native
 	@touch .venv/runtime $@
 
 .venv/model: .venv/dev

@@ -1,0 +1,102 @@
+//! Word tables of whyflame's `vocabulary.py`, handed over once: a word's bits in one look-up.
+
+use crate::crc::crc32;
+use crate::python::{Answer, Borrowed, Capsule, Failure};
+use std::ffi::CStr;
+
+pub const STOP: u32 = 1;
+pub const GIVEN: u32 = 2;
+pub const TITLE: u32 = 4;
+pub const PRODUCT: u32 = 8;
+pub const BEFORE_PEOPLE: u32 = 16;
+pub const PLEA: u32 = 32;
+pub const MODAL: u32 = 64;
+pub const INTRODUCES: u32 = 128;
+
+/// What is known about a lower-case word.
+#[derive(Clone, Copy, Default)]
+pub struct Known {
+    pub signs: u32,
+    pub lead: u32,
+    pub cues: u32,
+}
+
+struct Entry {
+    hash: u32,
+    word: Box<[u8]>,
+    known: Known,
+}
+
+/// Open addressing by CRC-32, which bags need anyway; never fuller than a quarter.
+pub struct Words {
+    slots: Vec<Option<Entry>>,
+}
+
+impl Words {
+    pub fn find(&self, word: &[u8]) -> Known {
+        self.find_hashed(word, crc32(word))
+    }
+
+    pub fn find_hashed(&self, word: &[u8], hash: u32) -> Known {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while let Some(entry) = &self.slots[at] {
+            if entry.hash == hash && *entry.word == *word {
+                return entry.known;
+            }
+            at = (at + 1) & mask;
+        }
+        Known::default()
+    }
+
+    fn with(entries: Vec<Entry>) -> Words {
+        let size = (entries.len().max(1) * 4).next_power_of_two();
+        let mut slots: Vec<Option<Entry>> = Vec::new();
+        slots.resize_with(size, || None);
+        for entry in entries {
+            let mut at = entry.hash as usize & (size - 1);
+            while slots[at].is_some() {
+                at = (at + 1) & (size - 1);
+            }
+            slots[at] = Some(entry);
+        }
+        Words { slots }
+    }
+}
+
+/// All tables.
+pub struct Vocabulary {
+    pub words: Words,
+}
+
+impl Capsule for Vocabulary {
+    const NAME: &'static CStr =
+        unsafe { CStr::from_bytes_with_nul_unchecked(b"whyflame.vocabulary\0") };
+}
+
+/// Entries of a list of tuples (word, signs, lead, cues).
+pub fn read_words(table: Borrowed<'_>) -> Answer<Words> {
+    let mut entries = Vec::new();
+    for at in 0..table.list_size()? {
+        let row = table.list_item(at)?;
+        let word = row
+            .tuple_item(0)?
+            .text()
+            .ok_or(Failure::Unfit("a word is no text\0"))?;
+        let mut numbers = [0; 3];
+        for (place, number) in numbers.iter_mut().enumerate() {
+            *number = row
+                .tuple_item(place + 1)?
+                .integer()
+                .and_then(|value| u32::try_from(value).ok())
+                .ok_or(Failure::Unfit("bits of a word are no 32-bit integer\0"))?;
+        }
+        let [signs, lead, cues] = numbers;
+        entries.push(Entry {
+            hash: crc32(word),
+            word: word.into(),
+            known: Known { signs, lead, cues },
+        });
+    }
+    Ok(Words::with(entries))
+}

@@ -1,0 +1,6 @@
+VERSION: str
+
+class Tables: ...  # opaque: a handle for word tables
+
+def prepare(words: list[tuple[str, int, int, int]], /) -> Tables: ...
+def bag_of(tables: Tables, text: str, /) -> tuple[bytes, int]: ...
