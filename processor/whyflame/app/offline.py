@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
@@ -21,49 +22,67 @@ if TYPE_CHECKING:
     from whyflame.config import Config
     from whyflame.journal import Frame
 
-__all__ = ["import_captures", "reindex", "segment_in", "segment_now"]
+__all__ = ["Imported", "import_captures", "reindex", "segment_in", "segment_now"]
 
 BATCH_SPANS = 20_000
 
 
+@dataclass(slots=True)
+class Imported:
+    """What an import did.
+
+    Attributes:
+        requests: Read.
+        stored: Spans that are new. repeated: Spans that had come before.
+        dropped: Spans of traces without agent work, which are not kept.
+    """
+
+    requests: int = 0
+    stored: int = 0
+    repeated: int = 0
+    dropped: int = 0
+
+
 def import_captures(
     data_dir: Path, config: Config, captures: Iterable[tuple[str, bytes]], tenant: str = ""
-) -> dict[str, int]:
+) -> Imported:
     """Read OTLP requests into the store and settle everything.
 
     Args:
         data_dir: Made when absent. config: The whole configuration.
         captures: (signal, protobuf bytes) of each request. tenant: Whose they are.
-
-    Returns:
-        Counts of `requests`, spans `stored` and spans `repeated`.
     """
     pipeline = build_pipeline(data_dir, config, exports=False)
-    done = {"requests": 0, "stored": 0, "repeated": 0}
+    done = Imported()
     try:
+        # What waits here is none of the import's.
         pipeline.indexer.drain()
-        read = Read()
+        pipeline.settle_job.tick(everything=True)
+        read = Read(may_repeat=True)
         for signal, body in captures:
             pipeline.reader.read(
                 Signal[signal.upper()], body, tenant=tenant, received_ns=now_ns(), into=read
             )
-            done["requests"] += 1
+            done.requests += 1
             if len(read.spans) >= BATCH_SPANS:
                 _store(pipeline, read, done)
-                read = Read()
+                read = Read(may_repeat=True)
         _store(pipeline, read, done)
-        pipeline.settle_job.tick(everything=True)
+        settled = pipeline.settle_job.tick(everything=True)
+        done.stored = max(0, done.stored - settled.dropped - settled.dropped_again)
+        done.repeated += settled.dropped_again
+        done.dropped = settled.dropped
         _take_in_own_calls(pipeline)
     finally:
         pipeline.close()
     return done
 
 
-def _store(pipeline: Pipeline, read: Read, done: dict[str, int]) -> None:
+def _store(pipeline: Pipeline, read: Read, done: Imported) -> None:
     result = pipeline.writer.append(read.spans, {}, read.counters)
     pipeline.unsettled.add(result.traces)
-    done["stored"] += result.stored
-    done["repeated"] += result.repeated
+    done.stored += result.stored
+    done.repeated += result.repeated
 
 
 def reindex(data_dir: Path, config: Config) -> dict[str, int]:

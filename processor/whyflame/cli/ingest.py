@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from whyflame.app.offline import Imported
+
 __all__ = ["add_parser", "run"]
 
 PROGRESS_SECONDS = 2.0
+# Files that are passed over are named up to this number, then counted.
+MOST_NAMED = 10
 
 
 def add_parser(subparsers: Any) -> None:
@@ -41,67 +46,117 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read every file, index, settle."""
-    captures = _read(args)
+    reading = _Reading(args)
+    captures = reading.requests()
     if args.data_dir:
         from whyflame.app.offline import import_captures
 
         done = import_captures(
             Path(args.data_dir).expanduser(), load_config(args), captures, args.tenant
         )
-        print(
-            f"imported {done['requests']:,} requests: {done['stored']:,} new spans, "
-            f"{done['repeated']:,} known already",
-            file=sys.stderr,
-        )
-        return 0
-    server, requests = remote(args), 0
-    for signal, body in captures:
-        server.ingest(signal, body)
-        requests += 1
-    print(f"handed {requests:,} requests to the server", file=sys.stderr)
+        said = f"imported {reading.handed:,} requests: {_spans(done)}"
+    else:
+        server = remote(args)
+        for signal, body in captures:
+            server.ingest(signal, body)
+        said = f"handed {reading.handed:,} requests to the server"
+    _say(said + reading.metrics())
     return 0
 
 
-def _read(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
-    """The requests of all files; long imports tell how far they are."""
-    from whyflame.errors import UsageError
-    from whyflame.importers import VALUES, list_files, read_files
-
-    if args.value is not None and args.value not in VALUES:
-        raise UsageError(f"--value {args.value!r}: expected one of {', '.join(VALUES)}")
-    files = list_files(Path(path).expanduser() for path in args.paths)
-    progress = _Progress(len(files))
-    return progress.watch(read_files(files, counts=args.value, begun=progress.begin))
+def _spans(done: Imported) -> str:
+    said = f"{done.stored:,} new spans, {done.repeated:,} known already"
+    return said + f"; {done.dropped:,} more are no agent work and not kept" * bool(done.dropped)
 
 
-class _Progress:
-    """A line on stderr every few seconds, once an import takes long."""
+class _Reading:
+    """The requests of all files, and what is to be said meanwhile and afterwards.
 
-    def __init__(self, files: int) -> None:
-        self._files = files
-        self._begun = self._requests = 0
+    A line on stderr every few seconds, once it takes long; a line for each file that is passed
+    over, up to a number.
+    """
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        from whyflame.errors import UsageError
+        from whyflame.importers import VALUES, list_files
+
+        if args.value is not None and args.value not in VALUES:
+            raise UsageError(f"--value {args.value!r}: expected one of {', '.join(VALUES)}")
+        self.handed = 0
+        self._value = args.value
+        self._paths = args.paths
+        self._listed = list_files(Path(path).expanduser() for path in args.paths)
+        self._begun = self._metrics = self._passed_over = 0
         self._path = Path()
         self._told = time.monotonic()
 
-    def begin(self, path: Path) -> None:
+    def requests(self) -> Iterator[tuple[str, bytes]]:
+        """(signal, protobuf bytes), of metrics none.
+
+        Raises:
+            NothingMatched: Nothing of it can be imported; before anything is done with the others.
+        """
+        from whyflame.errors import NothingMatched
+        from whyflame.importers import KNOWN, read_files
+
+        found = self._count(
+            read_files(
+                self._listed.files,
+                counts=self._value,
+                begun=self._begin,
+                passed_over=self._pass_over,
+            )
+        )
+        first = next(found, None)
+        if first is None:
+            where = ", ".join(self._paths)
+            raise NothingMatched(f"nothing to import in {where}{self.metrics()}; known are {KNOWN}")
+        return chain([first], found)
+
+    def metrics(self) -> str:
+        """Requests that are not stored, where there were some."""
+        return f"; {self._metrics:,} requests of metrics are not stored" * bool(self._metrics)
+
+    def _count(self, captures: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+        for signal, body in captures:
+            if signal == "metrics":
+                self._metrics += 1
+                continue
+            self.handed += 1
+            yield signal, body
+            self._tell()
+        self._sum_up()
+
+    def _begin(self, path: Path) -> None:
         """The next file."""
         self._begun += 1
         self._path = path
         self._tell()
 
-    def watch(self, captures: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-        """Hand the requests on, counted."""
-        for capture in captures:
-            yield capture
-            self._requests += 1
-            self._tell()
-
     def _tell(self) -> None:
         if time.monotonic() - self._told < PROGRESS_SECONDS:
             return
         self._told = time.monotonic()
-        print(
-            f"file {self._begun:,} of {self._files:,}, {self._requests:,} requests so far: "
-            f"{self._path}",
-            file=sys.stderr,
+        _say(
+            f"file {self._begun:,} of {len(self._listed.files):,}, {self.handed:,} requests so "
+            f"far: {self._path}"
         )
+
+    def _pass_over(self, path: Path, why: str) -> None:
+        self._passed_over += 1
+        if self._passed_over <= MOST_NAMED:
+            _say(f"passed over {path}: {why}")
+
+    def _sum_up(self) -> None:
+        """How many files were passed over without being named."""
+        if self._passed_over > MOST_NAMED:
+            _say(f"passed over {self._passed_over - MOST_NAMED:,} more files of no known kind")
+        if self._listed.others:
+            _say(
+                f"passed over {self._listed.others:,} files whose names end in none of .binpb, "
+                ".json, .jsonl, .ndjson, .wfj, nor in one of them with .gz"
+            )
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)

@@ -10,14 +10,13 @@ The signal is what the content says (JSON keys), else what the file's name says 
 from __future__ import annotations
 
 import json
-import logging
 import re
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
 from whyflame.errors import PermanentError
-from whyflame.importers.lines import MOST_BYTES, open_file
+from whyflame.importers.lines import MOST_BYTES, PassedOver, open_file
 from whyflame.journal import Encoding, Signal
 from whyflame.journal.inspect import scan_segment
 from whyflame.journal.otlp_json import content_to_protobuf, request_class
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KIND", "is_capture", "read_capture"]
 
-_LOG = logging.getLogger(__name__)
 KIND = re.compile(r"\.(binpb|json|jsonl|ndjson|wfj)(\.gz)?$")
 """How names of files end that may hold something to import."""
 _NAMED = re.compile(r"(?<![a-z])(trace|log|metric)s(?![a-z])")
@@ -40,15 +38,15 @@ _KEYS = {
 }
 
 
-def read_capture(path: Path, *, is_named: bool) -> Iterator[tuple[str, bytes]]:
+def read_capture(path: Path) -> Iterator[tuple[str, bytes]]:
     """(signal, protobuf bytes) of every request of one file.
 
     Args:
         path: Ends in one of the kinds above.
-        is_named: JSON that is no OTLP is an error; else it is passed over.
 
     Raises:
-        PermanentError: The file is no capture; names it and the reason.
+        PassedOver: It is JSON and no OTLP.
+        PermanentError: The file is damaged; names it and the reason.
     """
     kind = KIND.search(path.name)
     with open_file(path) as file:
@@ -56,7 +54,7 @@ def read_capture(path: Path, *, is_named: bool) -> Iterator[tuple[str, bytes]]:
             case "binpb":
                 yield _read_protobuf(path, _read_all(path, file))
             case "json":
-                yield from _read_json(path, _read_all(path, file), is_named=is_named)
+                yield from _read_json(path, _read_all(path, file))
             case "wfj":
                 yield from _read_segment(path, _read_all(path, file))
             case _:
@@ -83,29 +81,25 @@ def _read_lines(path: Path, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
         if len(line) > MOST_BYTES:
             raise PermanentError(f"{path}: line {number}: larger than {MOST_BYTES} bytes")
         if line.strip():
-            yield from _read_json(path, line, is_named=True, place=f" line {number}:")
+            yield from _read_json(path, line, place=f"line {number}: ")
 
 
-def _read_json(
-    path: Path, text: bytes, *, is_named: bool, place: str = ""
-) -> Iterator[tuple[str, bytes]]:
+def _read_json(path: Path, text: bytes, place: str = "") -> Iterator[tuple[str, bytes]]:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise PermanentError(f"{path}:{place} not JSON ({error})") from error
+        raise PermanentError(f"{path}: {place}not JSON ({error})") from error
     entries = content if isinstance(content, list) else [content]
     for entry in entries:
         signals = _signals(entry)
-        if not signals and not is_named:
-            _LOG.info("%s is no OTLP capture; passed over", path)
-            return
         if not signals:
-            raise PermanentError(f"{path}:{place} no OTLP request: none of {', '.join(_KEYS)}")
+            why = f"{place}no OTLP request: none of {', '.join(_KEYS)}"
+            raise PermanentError(f"{path}: {why}") if place else PassedOver(path, why)
         for signal in signals:
             try:
                 yield signal.label, content_to_protobuf(signal, entry)
             except PermanentError as error:
-                raise PermanentError(f"{path}:{place} {error}", error.reason) from error
+                raise PermanentError(f"{path}: {place}{error}", error.reason) from error
 
 
 def _signals(entry: Any) -> list[Signal]:
@@ -117,7 +111,7 @@ def _signals(entry: Any) -> list[Signal]:
 def _read_segment(path: Path, data: bytes) -> Iterator[tuple[str, bytes]]:
     for header, payload in scan_segment(data):
         if header.encoding is Encoding.JSON:
-            yield from _read_json(path, payload, is_named=True)
+            yield from _read_json(path, payload)
         else:
             yield header.signal.label, payload
 

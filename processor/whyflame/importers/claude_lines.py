@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whyflame.errors import PermanentError
-from whyflame.importers.lines import as_count, first_line, is_one_of
+from whyflame.importers.lines import PassedOver, as_count, first_line, is_one_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +47,7 @@ def session_file_of(path: Path) -> Path:
     """The session's file for a sub-agent's.
 
     Raises:
-        PermanentError: It is not where it should be; without it nobody knows what started this.
+        PassedOver: It is not where it should be; without it nobody knows what started this.
     """
     entry = first_line(path)
     session = entry.get("sessionId") if isinstance(entry, dict) else None
@@ -56,7 +55,7 @@ def session_file_of(path: Path) -> Path:
         found = folder / f"{session}.jsonl"
         if session and found.is_file():
             return found
-    raise PermanentError(f"{path}: the file of its session, {session}.jsonl, is not there")
+    raise PassedOver(path, f"the file of its session, {session}.jsonl, is not there")
 
 
 def subagent_files(path: Path, session: str) -> list[Path]:

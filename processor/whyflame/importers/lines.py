@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_BYTES",
+    "PassedOver",
     "as_count",
     "as_text",
     "first_line",
@@ -35,6 +36,19 @@ _MOST_COUNT = 10**12
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST_NS = 946_684_800 * _NS  # 2000-01-01
 _LATEST_NS = 4_102_444_800 * _NS  # 2100-01-01
+
+
+class PassedOver(PermanentError):  # noqa: N818 - no fault, in a directory
+    """A file is nothing to import: an error where it was named, no matter in a directory.
+
+    Args:
+        path: Of the file. why: What it lacks. advice: What would do, for a file that was named.
+    """
+
+    def __init__(self, path: Path, why: str, advice: str = "") -> None:
+        super().__init__(f"{path}: {why}{advice}")
+        self.path = path
+        self.why = why
 
 
 def open_file(path: Path) -> BinaryIO:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 import zlib
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import PermanentError
@@ -14,16 +14,15 @@ from whyflame.importers.claude_lines import is_claude_code, is_subagent_file, se
 from whyflame.importers.codex import is_codex, read_codex
 from whyflame.importers.gemini import is_gemini, read_gemini
 from whyflame.importers.history import History, requests_of
-from whyflame.importers.lines import MOST_BYTES, first_line, open_file
+from whyflame.importers.lines import MOST_BYTES, PassedOver, first_line, open_file
 from whyflame.importers.operations import is_operation, read_operations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["KNOWN", "list_files", "read_captures", "read_files"]
+__all__ = ["KNOWN", "Listed", "list_files", "read_captures", "read_files"]
 
-_LOG = logging.getLogger(__name__)
 _HEAD_BYTES = 4096
 KNOWN = (
     "OTLP captures (.binpb, .json, .jsonl, .wfj), session files of Claude Code, Codex CLI and "
@@ -37,16 +36,33 @@ _HISTORIES = (
 )
 
 
-def list_files(paths: Iterable[Path]) -> list[tuple[Path, bool]]:
-    """(file, whether it was named) of everything to read; directories in sorted order."""
+@dataclass(slots=True)
+class Listed:
+    """Files to read.
+
+    Attributes:
+        files: (file, whether it was named); those of directories in sorted order.
+        others: Files of directories whose names say that they are none of the known kinds.
+    """
+
+    files: list[tuple[Path, bool]] = field(default_factory=list)
+    others: int = 0
+
+
+def list_files(paths: Iterable[Path]) -> Listed:
+    """Everything to read in files and directories."""
     found: dict[Path, bool] = {}
+    others = 0
     for path in paths:
-        if path.is_dir():
-            for file in sorted(file for file in path.rglob("*") if KIND.search(file.name)):
-                found.setdefault(file, False)
-        else:
+        if not path.is_dir():
             found[path] = True
-    return list(found.items())
+            continue
+        inside = sorted(file for file in path.rglob("*") if file.is_file())
+        kinds = [file for file in inside if KIND.search(file.name)]
+        others += len(inside) - len(kinds)
+        for file in kinds:
+            found.setdefault(file, False)
+    return Listed(list(found.items()), others)
 
 
 def read_files(
@@ -54,6 +70,7 @@ def read_files(
     *,
     counts: str | None = None,
     begun: Callable[[Path], None] = lambda _path: None,
+    passed_over: Callable[[Path, str], None] = lambda _path, _why: None,
 ) -> Iterator[tuple[str, bytes]]:
     """(signal, protobuf bytes) of every request that the files hold or become.
 
@@ -62,6 +79,7 @@ def read_files(
     Args:
         files: From `list_files`. counts: What values of operation JSONL count.
         begun: Called with each file before it is read.
+        passed_over: Called with each file that is none of the known kinds, and the reason.
 
     Raises:
         PermanentError: A file cannot be read; names the file and the reason.
@@ -70,7 +88,11 @@ def read_files(
     for path, is_named in files:
         begun(path)
         try:
-            yield from _read_file(path, is_named=is_named, counts=counts, done=done)
+            yield from _read_file(path, counts=counts, done=done)
+        except PassedOver as error:
+            if is_named:
+                raise
+            passed_over(error.path, error.why)
         except OSError as error:
             raise PermanentError(f"{path}: {error.strerror or error}") from error
         except (EOFError, zlib.error) as error:
@@ -79,12 +101,10 @@ def read_files(
 
 def read_captures(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
     """(signal, protobuf bytes) of every request of files and directories."""
-    return read_files(list_files(paths))
+    return read_files(list_files(paths).files)
 
 
-def _read_file(
-    path: Path, *, is_named: bool, counts: str | None, done: set[Path]
-) -> Iterator[tuple[str, bytes]]:
+def _read_file(path: Path, *, counts: str | None, done: set[Path]) -> Iterator[tuple[str, bytes]]:
     kind = KIND.search(path.name)
     if kind is None and not path.exists():
         raise PermanentError(f"{path}: No such file or directory")
@@ -94,18 +114,16 @@ def _read_file(
         )
     entry = _sample(path, kind[1])
     if entry is None or is_capture(entry):
-        yield from read_capture(path, is_named=is_named)
+        yield from read_capture(path)
         return
     for is_like, read in _HISTORIES:
         if isinstance(entry, dict) and is_like(entry):
-            yield from _read_history(path, read, done, is_named=is_named)
+            yield from _read_history(path, read, done)
             return
     if isinstance(entry, dict) and kind[1] in ("jsonl", "ndjson") and is_operation(entry):
         yield from (("traces", body) for body in read_operations(path, counts))
-    elif is_named:
-        raise PermanentError(f"{path}: its first entry is of no known kind; known are {KNOWN}")
     else:
-        _LOG.info("%s is of no known kind; passed over", path)
+        raise PassedOver(path, "its first entry is of no known kind", f"; known are {KNOWN}")
 
 
 def _sample(path: Path, kind: str) -> Any:
@@ -125,17 +143,11 @@ def _sample(path: Path, kind: str) -> Any:
 
 
 def _read_history(
-    path: Path, read: Callable[[Path], History], done: set[Path], *, is_named: bool
+    path: Path, read: Callable[[Path], History], done: set[Path]
 ) -> Iterator[tuple[str, bytes]]:
     """A session once, whichever of its files was named."""
     if read is read_claude_code and is_subagent_file(path):
-        try:
-            path = session_file_of(path)
-        except PermanentError as error:
-            if is_named:
-                raise
-            _LOG.warning("%s; passed over", error)
-            return
+        path = session_file_of(path)
     if path in done:
         return
     done.add(path)

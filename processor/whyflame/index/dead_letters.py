@@ -53,12 +53,10 @@ class DeadLetters:
 
     def keep(self, signal: Signal, payload: bytes, tenant: str, reason: str) -> bool:
         """Write one body; False when the directory is full and it was not kept."""
-        directory = self.directory_of(tenant)
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        digest = hashlib.sha256(tenant.encode() + b"\0" + payload).hexdigest()[:32]
-        path = directory / f"{reason}.{signal.label}.{digest}.binpb"
+        path = self._path(signal, payload, tenant, reason)
         if path.exists():
             return True
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         files = [file for file in self._directory.rglob("*") if file.is_file()]
         used = sum(file.stat().st_size for file in files)
         if len(files) >= self._max_files or used + len(payload) > self._max_bytes:
@@ -71,3 +69,11 @@ class DeadLetters:
             "a %s request could not be read (%s); kept as %s", signal.label, reason, path.name
         )
         return True
+
+    def has(self, signal: Signal, payload: bytes, tenant: str, reason: str) -> bool:
+        """Whether this body is kept already."""
+        return self._path(signal, payload, tenant, reason).exists()
+
+    def _path(self, signal: Signal, payload: bytes, tenant: str, reason: str) -> Path:
+        digest = hashlib.sha256(tenant.encode() + b"\0" + payload).hexdigest()[:32]
+        return self.directory_of(tenant) / f"{reason}.{signal.label}.{digest}.binpb"

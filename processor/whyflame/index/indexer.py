@@ -48,10 +48,17 @@ MAX_USERS = 100_000
 
 @dataclass(slots=True)
 class Read:
-    """What came out of some requests, on its way into one transaction."""
+    """What came out of some requests, on its way into one transaction.
+
+    Attributes:
+        spans: Read. counters: What coverage counts.
+        may_repeat: Requests come from files, perhaps again: what is kept aside already was counted
+            then. Not so for a replay of the journal, whose first transaction may have failed.
+    """
 
     spans: list[Span] = field(default_factory=list)
     counters: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    may_repeat: bool = False
 
 
 @dataclass(slots=True)
@@ -131,6 +138,8 @@ class SpanReader:
         self, signal: Signal, payload: bytes, tenant: str, reason: str, into: Read
     ) -> bool:
         """Keep a body as a dead letter, counted; False when there was no room for it."""
+        if into.may_repeat and self._dead_letters.has(signal, payload, tenant, reason):
+            return True
         telemetry.DEAD_LETTERS.add(1, reason)
         into.counters[tenant, "dead_letters", reason] += 1
         return self._dead_letters.keep(signal, payload, tenant, reason)

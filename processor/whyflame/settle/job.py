@@ -35,10 +35,24 @@ class Elsewhere(Protocol):
 
 @dataclass(slots=True)
 class Settled:
-    """What one tick did: traces and operations written."""
+    """What one tick did.
+
+    Attributes:
+        traces, operations: Written.
+        dropped: Spans found to be no agent work. dropped_again: Those that had come before.
+    """
 
     traces: int = 0
     operations: int = 0
+    dropped: int = 0
+    dropped_again: int = 0
+
+    def add(self, other: Settled) -> None:
+        """Count what another group came to as well."""
+        self.traces += other.traces
+        self.operations += other.operations
+        self.dropped += other.dropped
+        self.dropped_again += other.dropped_again
 
 
 class SettleJob:
@@ -95,17 +109,16 @@ class SettleJob:
                 return done
             try:
                 group = self._unsettled.find(taken)
-                operations = self._write(group, self._work_out(group), now)
+                written = self._write(group, self._work_out(group), now)
             except BaseException:
                 self._unsettled.put_back(taken)
                 raise
-            done.traces += len(group.trace_keys)
-            done.operations += operations
+            done.add(written)
         return done
 
     def settle_group(self, group: Group, now_ns: int) -> int:
         """Settle, segment and write one group that was loaded; how many operations there were."""
-        return self._write(group, work_out(group, self._settle, self._segment), now_ns)
+        return self._write(group, work_out(group, self._settle, self._segment), now_ns).operations
 
     def _work_out(self, group: Group) -> Found:
         """The pass, here or elsewhere, over the spans of a group that was found."""
@@ -115,11 +128,12 @@ class SettleJob:
         group.take(rows)
         return work_out(group, self._settle, self._segment)
 
-    def _write(self, group: Group, found: Found, now_ns: int) -> int:
+    def _write(self, group: Group, found: Found, now_ns: int) -> Settled:
         dropped = self._writer.write_passed(found.passed, now_ns)
         telemetry.SETTLED_OPERATIONS.add(found.passed.operations)
         telemetry.SETTLED_TRACES.add(len(group.trace_keys))
         telemetry.CLOCK_CORRECTIONS.add(found.skewed)
-        if dropped:
-            telemetry.DROPPED_SPANS.add(dropped, "not_agent_work")
-        return found.passed.operations
+        if dropped.new:
+            telemetry.DROPPED_SPANS.add(dropped.new, "not_agent_work")
+        telemetry.REPEATED_SPANS.add(dropped.again)
+        return Settled(len(group.trace_keys), found.passed.operations, *dropped)

@@ -109,7 +109,7 @@ def forget_traces(store: Store, keys: set[int], tenant: str) -> Removed:
         _forget_exports(cursor, tenant, removed)
         _forget_marks(cursor)
         removed.spans = _count(cursor, f"DELETE FROM spans WHERE trace_key IN {_AMONG}")
-        for table in ("settled", "generations", "traces_seen", "traces"):
+        for table in ("settled", "generations", "traces_seen", "dropped", "traces"):
             cursor.execute(f"DELETE FROM {table} WHERE trace_key IN {_AMONG}")
         cursor.execute(
             f"DELETE FROM superseded WHERE span_key IN {_SPANS} OR by_span_key IN {_SPANS}"

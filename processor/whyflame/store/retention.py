@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Retention", "Swept"]
 
 # Tables with rows of single traces.
-_TABLES = ("spans", "settled", "generations", "traces_seen", "traces")
+_TABLES = ("spans", "settled", "generations", "traces_seen", "dropped", "traces")
 # How much of the traces goes in one step when the store is too large.
 _STEP = 0.1
 _MAX_STEPS = 8

@@ -6,7 +6,8 @@ what settling found, one generation per trace; a row of `settled` is current whe
 the newest of its trace (`generations`): few are not, so the views leave those out, which costs a
 fifth of looking up the newest for every row. The view `operations` shows current rows that count, with the columns of `whyflame.model.FIELDS` and
 MEASURES; it is what every question reads. Strings that repeat are ids of `strings`; semantic paths
-are ids of `paths`. Session, run and lane of a row are found through `session`, `run`, `lane`.
+are ids of `paths`. `dropped` remembers which spans were no agent work, so that they count once
+when they come again. Session, run and lane of a row are found through `session`, `run`, `lane`.
 """
 
 from __future__ import annotations
@@ -110,6 +111,7 @@ CREATE TABLE IF NOT EXISTS carry (
     exporter VARCHAR, tenant VARCHAR, series VARCHAR, remainder BIGINT, batch BIGINT,
     updated_ns BIGINT
 );
+CREATE TABLE IF NOT EXISTS dropped (trace_key BIGINT, span_id BLOB);
 CREATE TABLE IF NOT EXISTS counters (name VARCHAR, label VARCHAR, amount BIGINT, tenant VARCHAR);
 """
 

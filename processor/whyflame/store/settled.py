@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import duckdb
 import numpy as np
 
+from whyflame.store.dropped import Dropped, drop_spans
 from whyflame.store.duck import append, transaction
 from whyflame.store.marks import mark_tuple
-from whyflame.store.passed import NOT_AGENT_WORK, Passed, pack
+from whyflame.store.passed import Passed, pack
 from whyflame.store.settled_columns import CODED, Columns, renumbered
 
 if TYPE_CHECKING:
@@ -55,15 +56,15 @@ class SettledWriter:
         operations: Sequence[Operation],
         marks: Sequence[MarkRow],
         now_ns: int,
-    ) -> int:
+    ) -> Dropped:
         """`write_passed` of what was found about a group."""
         return self.write_passed(pack(group, operations, marks), now_ns)
 
-    def write_passed(self, passed: Passed, now_ns: int) -> int:
+    def write_passed(self, passed: Passed, now_ns: int) -> Dropped:
         """Append one generation for the traces of a pass; drop traces without agent work.
 
         Returns:
-            How many spans were dropped because their trace holds no agent work.
+            The spans that were dropped because their trace holds no agent work.
         """
         generation = self._generation + 1
         strings, paths = self._store.strings, self._store.paths
@@ -83,7 +84,7 @@ class SettledWriter:
                     "marks",
                     [mark_tuple(self._store, mark, generation, now_ns) for mark in passed.marks],
                 )
-                count = self._drop(passed.dropped)
+                dropped = drop_spans(self._cursor, passed) if passed.dropped else Dropped()
                 strings.flush(self._cursor)
                 paths.flush(self._cursor)
         except BaseException:
@@ -93,7 +94,7 @@ class SettledWriter:
         strings.confirm()
         paths.confirm()
         self._generation = generation
-        return count
+        return dropped
 
     @contextmanager
     def _new_rows(self, passed: Passed, generation: int) -> Iterator[Callable[[], object]]:
@@ -126,19 +127,6 @@ class SettledWriter:
             **renumbered(columns, CODED, _ids(self._store.strings, passed.strings)),
             **renumbered(columns, ("path_id",), _ids(self._store.paths, passed.paths)),
         }
-
-    def _drop(self, keys: list[int]) -> int:
-        if not keys:
-            return 0
-        among = "FROM spans WHERE trace_key IN (SELECT unnest(?::BIGINT[]))"
-        counts = self._cursor.execute(
-            f"SELECT tenant, count(*) {among} GROUP BY tenant ORDER BY tenant", [keys]
-        ).fetchall()
-        if counts:
-            self._cursor.execute(f"DELETE {among}", [keys])
-        rows = [("dropped_spans", NOT_AGENT_WORK, count, tenant) for tenant, count in counts]
-        append(self._cursor, "counters", rows)
-        return sum(count for _, count in counts)
 
 
 def _ids(dictionary: Dictionary, values: Sequence[str] | Sequence[tuple[str, ...]]) -> list[int]:

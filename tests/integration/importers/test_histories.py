@@ -284,7 +284,7 @@ def test_an_orphan_is_an_error_by_name_and_passed_over_in_a_folder(
     """Without its session nobody knows what started a sub-agent; taken in later it would double."""
     file = write_lines(tmp_path / "x" / "agent-a1.jsonl", claude_subagent())
     assert f"{SESSION}.jsonl, is not there" in bring(file, code=1)
-    assert "0 new spans" in bring(tmp_path / "x")
+    assert f"passed over {file}" in bring(tmp_path / "x", code=3)
 
 
 def test_an_unknown_format_says_what_is_known(tmp_path: Path, bring: Any) -> None:

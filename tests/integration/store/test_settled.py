@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whyflame.model import Operation
+    from whyflame.store.dropped import Dropped
 
 HOUR = 3600 * SECOND
 
@@ -34,7 +35,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def _settle(store: Store, writer: SettledWriter, operations: list[Operation]) -> int:
+def _settle(store: Store, writer: SettledWriter, operations: list[Operation]) -> Dropped:
     spans = [op.span for op in operations]
     group = Group(spans=spans, trace_keys=sorted({s.trace_key for s in spans}))
     return writer.write(group, operations, [], T0)
@@ -90,10 +91,35 @@ def test_trace_without_agent_work_is_dropped_and_counted(store: Store) -> None:
     dropped = _settle(
         store, SettledWriter(store), [operation(web, counted=False, why="not_agent_work")]
     )
-    assert dropped == 1
+    assert dropped == (1, 0)
     assert store.cursor().execute("SELECT count(*) FROM spans").fetchone() == (0,)
     assert coverage(store, _all())["counters"] == {"dropped_spans": {"not_agent_work": 1}}
     assert len(Unsettled(store, gap_ns=HOUR)) == 0
+
+
+def test_dropped_spans_that_come_again_count_once(tmp_path: Path) -> None:
+    """Also after a restart, when nothing is left of them in memory; new ones of the trace count."""
+    for numbers, dropped in (((1, 2), (2, 0)), ((1, 2, 3), (1, 2)), ((3,), (0, 1))):
+        store = Store(tmp_path / "w.duckdb")
+        web = [span(1, number, kind=Kind.OTHER, model=None) for number in numbers]
+        SpanWriter(store).append(web, {}, {})
+        made = [operation(one, counted=False, why="not_agent_work") for one in web]
+        assert _settle(store, SettledWriter(store), made) == dropped
+        assert store.cursor().execute("SELECT count(*) FROM spans").fetchone() == (0,)
+        found = coverage(store, _all())["counters"]
+        store.close()
+    assert found == {"dropped_spans": {"not_agent_work": 3}}
+
+
+def test_what_arrives_while_a_trace_is_found_to_be_no_work_stays(store: Store) -> None:
+    """A pass drops what it read, not the model call that was stored meanwhile."""
+    web, call = span(1, 1, kind=Kind.OTHER, model=None), span(1, 2)
+    writer = SpanWriter(store)
+    writer.append([web], {}, {})
+    writer.append([call], {}, {})
+    _settle(store, SettledWriter(store), [operation(web, counted=False, why="not_agent_work")])
+    assert store.cursor().execute("SELECT span_id FROM spans").fetchall() == [(call.span_id,)]
+    assert len(Unsettled(store, gap_ns=HOUR)) == 1
 
 
 def test_failed_write_gives_ids_back(store: Store) -> None:
