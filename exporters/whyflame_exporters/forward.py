@@ -6,15 +6,10 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import grpc
-
 from whyflame.config.fields import setting
 from whyflame.config.reading import read_options
-from whyflame.errors import ConfigError
-from whyflame_exporters.answers import answer_error
-from whyflame_exporters.http import Endpoint, EndpointOptions
 from whyflame_exporters.profile_ids import mark_agent_roots
-from whyflame_exporters.rpc import GrpcEndpoint
+from whyflame_exporters.server import PROTOBUF, ServerExporter, ServerOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,10 +28,9 @@ _GZIP_WINDOW = 31
 
 
 @dataclass(frozen=True, slots=True)
-class ForwardOptions(EndpointOptions):
+class ForwardOptions(ServerOptions):
     """Options of the forward exporter."""
 
-    protocol: str = setting("grpc", "transport", choices=("grpc", "http"))
     compression: str = setting("none", "of requests", choices=("none", "gzip"))
     tenant_id: str = setting(
         "", "X-Scope-OrgID of every request; empty: the tenant of the data, if it has one"
@@ -46,7 +40,7 @@ class ForwardOptions(EndpointOptions):
     )
 
 
-class ForwardExporter:
+class ForwardExporter(ServerExporter):
     """Passes received requests on over OTLP.
 
     Args:
@@ -59,17 +53,9 @@ class ForwardExporter:
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
         read: ForwardOptions = read_options(ForwardOptions, options, f"exporters.{name}")
-        if not read.url:
-            raise ConfigError(f"exporters.{name}: url is missing")
         self._options = read
         self._gzips = read.compression == "gzip"
-        self._http = Endpoint(name, read)
-        kind = grpc.Compression.Gzip if self._gzips else grpc.Compression.NoCompression
-        self._grpc = GrpcEndpoint(name, read, kind) if read.protocol == "grpc" else None
-
-    def start(self) -> None:
-        """Read certificates and secrets once, so that a mistake shows at start."""
-        (self._grpc or self._http).start()
+        super().__init__(name, read, gzips=self._gzips)
 
     def forward(self, request: ReceivedRequest) -> int:
         """Send the bytes as they came, or with profile ids when these were asked for."""
@@ -81,24 +67,17 @@ class ForwardExporter:
         if self._grpc is not None:
             answer = self._grpc.call(_METHODS[request.signal], body, headers)
         else:
-            answer = self._post(request.signal, body, headers)
+            answer = self._over_http(request.signal, body, headers)
         return _refused_records(answer)
 
-    def close(self, deadline_seconds: float) -> None:  # noqa: ARG002 - closing does not wait
-        """Close the connections; calls under way end."""
-        (self._grpc or self._http).close()
-
-    def _post(self, signal: str, body: bytes, headers: dict[str, str]) -> bytes:
-        headers["Content-Type"] = "application/x-protobuf"
+    def _over_http(self, signal: str, body: bytes, headers: dict[str, str]) -> bytes:
+        headers["Content-Type"] = PROTOBUF
         if self._gzips:
             packer = zlib.compressobj(1, zlib.DEFLATED, _GZIP_WINDOW)
             body = packer.compress(body) + packer.flush()
             headers["Content-Encoding"] = "gzip"
-        answer = self._http.post(f"/v1/{signal}", body, headers)
-        error = answer_error(answer)
-        if error is not None:
-            raise error
-        is_protobuf = answer.headers.get("content-type", "").startswith("application/x-protobuf")
+        answer = self._post(f"/v1/{signal}", body, headers)
+        is_protobuf = answer.headers.get("content-type", "").startswith(PROTOBUF)
         return answer.body if is_protobuf else b""
 
 

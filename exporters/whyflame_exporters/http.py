@@ -182,6 +182,8 @@ def _read(response: HTTPResponse) -> Answer:
 
 
 def _parse_url(name: str, url: str) -> SplitResult:
+    if not url:
+        raise ConfigError(f"exporters.{name}: url is missing")
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
         raise ConfigError(

@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 from whyflame.config.fields import setting
 from whyflame.config.reading import read_options
 from whyflame.errors import ConfigError, PermanentError, TransientError
-from whyflame.export import RateLimitedError, TooLargeError, UnavailableError
+from whyflame.export import RateLimitedError, TooLargeError
 from whyflame.export.reshape import unpack
-from whyflame_exporters.answers import answer_error
-from whyflame_exporters.http import Endpoint, EndpointOptions
-from whyflame_exporters.rpc import GrpcEndpoint
+from whyflame_exporters.server import PROTOBUF, ServerExporter, ServerOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,14 +38,14 @@ _SAMPLE_FIELDS = {"stack_index": 1, "attribute_indices": 2, "link_index": 3, "va
 
 
 @dataclass(frozen=True, slots=True)
-class OtlpProfilesOptions(EndpointOptions):
+class OtlpProfilesOptions(ServerOptions):
     """Options of the OTLP profiles exporter."""
 
     protocol: str = setting("http", "transport", choices=("http", "grpc"))
     path: str = setting(_PATH, "path of the endpoint, for HTTP")
 
 
-class OtlpProfilesExporter:
+class OtlpProfilesExporter(ServerExporter):
     """Sends profiles to any OTLP profiles endpoint.
 
     Args:
@@ -60,18 +58,15 @@ class OtlpProfilesExporter:
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
         read: OtlpProfilesOptions = read_options(OtlpProfilesOptions, options, f"exporters.{name}")
-        if not read.url:
-            raise ConfigError(f"exporters.{name}: url is missing")
+        super().__init__(name, read)
         self._options = read
-        self._http = Endpoint(name, read)
-        self._grpc = GrpcEndpoint(name, read) if read.protocol == "grpc" else None
         self._taken: dict[tuple[int, int], int] = {}
         self._lock = threading.Lock()
 
     def start(self) -> None:
         """Check that the installed messages have the numbers that servers expect."""
         _check_numbers()
-        (self._grpc or self._http).start()
+        super().start()
 
     def send(self, payload: Payload) -> None:
         """Send one request per measure, so that a server takes each whole or not at all.
@@ -84,7 +79,7 @@ class OtlpProfilesExporter:
             first = self._taken.get(key, 0)
         for number, body in enumerate(encode_measures(payload)[first:], first):
             try:
-                self._post(body, payload.tenant)
+                self._deliver(body, payload.tenant)
             except (TooLargeError, TransientError) as error:
                 if number:
                     raise _interrupted(error) from error
@@ -94,15 +89,12 @@ class OtlpProfilesExporter:
         with self._lock:
             self._taken.pop(key, None)
 
-    def _post(self, body: bytes, tenant: str) -> None:
+    def _deliver(self, body: bytes, tenant: str) -> None:
         headers = {"X-Scope-OrgID": tenant} if tenant else {}
         if self._grpc is not None:
             self._grpc.call(_METHOD, body, headers)
-            return
-        headers["Content-Type"] = "application/x-protobuf"
-        error = answer_error(self._http.post(self._options.path, body, headers))
-        if error is not None:
-            raise error
+        else:
+            self._post(self._options.path, body, headers | {"Content-Type": PROTOBUF})
 
     def _remember(self, key: tuple[int, int], number: int) -> None:
         """Requests of a payload that were taken; a payload that was given up is forgotten in time."""
@@ -111,10 +103,6 @@ class OtlpProfilesExporter:
             self._taken[key] = number
             while len(self._taken) > _MOST_INTERRUPTED:
                 del self._taken[next(iter(self._taken))]
-
-    def close(self, deadline_seconds: float) -> None:  # noqa: ARG002 - closing does not wait
-        """Close the connections."""
-        (self._grpc or self._http).close()
 
 
 def _interrupted(error: Exception) -> Exception:
@@ -125,7 +113,9 @@ def _interrupted(error: Exception) -> Exception:
     if isinstance(error, TooLargeError):
         return PermanentError(f"others were taken: {error}", "partly_too_large")
     if isinstance(error, RateLimitedError):
-        return UnavailableError(str(error), error.retry_after_seconds)
+        return RateLimitedError(
+            str(error), error.retry_after_seconds, error.resume_at_ns, partly_taken=True
+        )
     return error
 
 

@@ -7,13 +7,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from whyflame.config.fields import setting
 from whyflame.config.reading import read_options
-from whyflame.errors import ConfigError
-from whyflame_exporters.answers import answer_error
-from whyflame_exporters.http import Endpoint, EndpointOptions
 from whyflame_exporters.protobuf import message, text
-from whyflame_exporters.rpc import GrpcEndpoint
+from whyflame_exporters.server import ServerExporter, ServerOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,13 +23,11 @@ _METHOD = "/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw"
 
 
 @dataclass(frozen=True, slots=True)
-class ParcaOptions(EndpointOptions):
+class ParcaOptions(ServerOptions):
     """Options of the Parca exporter."""
 
-    protocol: str = setting("grpc", "transport", choices=("grpc", "http"))
 
-
-class ParcaExporter:
+class ParcaExporter(ServerExporter):
     """Writes profiles to Parca.
 
     Args:
@@ -45,29 +39,14 @@ class ParcaExporter:
     """
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
-        read: ParcaOptions = read_options(ParcaOptions, options, f"exporters.{name}")
-        if not read.url:
-            raise ConfigError(f"exporters.{name}: url is missing")
-        self._http = Endpoint(name, read)
-        self._grpc = GrpcEndpoint(name, read) if read.protocol == "grpc" else None
-
-    def start(self) -> None:
-        """Read certificates and secrets once, so that a mistake shows at start."""
-        (self._grpc or self._http).start()
+        super().__init__(name, read_options(ParcaOptions, options, f"exporters.{name}"))
 
     def send(self, payload: Payload) -> None:
         """Write one profile."""
         if self._grpc is not None:
             self._grpc.call(_METHOD, encode_proto(payload), {})
-            return
-        headers = {"Content-Type": "application/json"}
-        error = answer_error(self._http.post(_PATH, encode_json(payload), headers))
-        if error is not None:
-            raise error
-
-    def close(self, deadline_seconds: float) -> None:  # noqa: ARG002 - closing does not wait
-        """Close the connections."""
-        (self._grpc or self._http).close()
+        else:
+            self._post(_PATH, encode_json(payload), {"Content-Type": "application/json"})
 
 
 def encode_json(payload: Payload) -> bytes:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from whyflame.config.fields import setting
 from whyflame.config.reading import read_options
-from whyflame.errors import ConfigError
 from whyflame_exporters.answers import answer_error
 from whyflame_exporters.http import Endpoint, EndpointOptions
 from whyflame_exporters.protobuf import message, text
@@ -59,8 +58,6 @@ class PyroscopeExporter:
         self._options: PyroscopeOptions = read_options(
             PyroscopeOptions, options, f"exporters.{name}"
         )
-        if not self._options.url:
-            raise ConfigError(f"exporters.{name}: url is missing")
         self._endpoint = Endpoint(name, self._options)
         self._headers = {
             "Content-Type": f"application/{self._options.encoding}",

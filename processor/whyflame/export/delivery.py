@@ -269,7 +269,7 @@ class Delivery:
                 self._bury(row, error.reason, outcomes)
             case RateLimitedError():
                 self._limited += 1
-                if self._is_hopeless(row):
+                if not error.partly_taken and self._is_hopeless(row):
                     self._split(row, outcomes, now_ns)
                     return
                 self._hold(row, error, self._backoff.wait_ns(self._limited), now_ns)

@@ -109,6 +109,7 @@ class RateLimitedError(TransientError):
         message: What the server said.
         retry_after_seconds: How long to wait, None when it did not say.
         resume_at_ns: Moment from which it takes data again, None when it did not say.
+        partly_taken: It has a part of the profile: the rest follows, and is not to be split.
     """
 
     def __init__(
@@ -116,10 +117,13 @@ class RateLimitedError(TransientError):
         message: str,
         retry_after_seconds: float | None = None,
         resume_at_ns: int | None = None,
+        *,
+        partly_taken: bool = False,
     ) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
         self.resume_at_ns = resume_at_ns
+        self.partly_taken = partly_taken
 
 
 class PausedError(TransientError):

@@ -201,6 +201,16 @@ def test_what_may_have_been_stored_is_not_split(world: World, exporter: MemoryEx
     assert len(set(exporter.accepted)) == 1
 
 
+def test_what_was_partly_taken_is_not_split(world: World, exporter: MemoryExporter) -> None:
+    """However often a limit stops the rest of it."""
+    large(world)
+    exporter.fail_next(RateLimitedError("429", partly_taken=True), times=9)
+    job = make_job(world, exporter)
+    while job.tick(0):
+        world.clock.advance(61)
+    assert states(world) == {"sent": 1}
+
+
 def test_one_sample_that_is_too_large_is_a_dead_letter(
     world: World, exporter: MemoryExporter
 ) -> None:

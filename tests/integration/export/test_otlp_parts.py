@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.doubles.pyroscope import Double
+from tests.doubles.pyroscope.faults import Fault
 from tests.integration.export.backends import make_payload
 from tests.integration.export.world import World, make_job
 
 from whyflame.errors import PermanentError
-from whyflame.export import UnavailableError
+from whyflame.export import RateLimitedError, UnavailableError
 from whyflame_exporters.otlp_profiles import OtlpProfilesExporter
 
 if TYPE_CHECKING:
@@ -85,4 +86,20 @@ def test_an_interrupted_payload_goes_on_where_it_stopped() -> None:
         assert len(double.profiles.all) == 8, "and a whole one is sent whole when asked again"
         double.compact()
         assert double.sums() == {"operations": 2, "cost": 2, "duration": 8, "tokens": 120}
+        exporter.close(1)
+
+
+def test_a_limit_in_the_middle_of_a_payload_tells_when_it_ends() -> None:
+    """Told by a moment, as Pyroscope does for a tenant's limit; and the rest is not to be split."""
+    with Double() as double:
+        exporter, payload = exporter_to(double), make_payload(1)
+        exporter.start()
+        double.fail_next(None)
+        double.fail_next(Fault(429, message="limit reached, next reset at 2026-12-01T00:00:00Z"))
+        with pytest.raises(RateLimitedError) as caught:
+            exporter.send(payload)
+        assert caught.value.resume_at_ns == 1_796_083_200 * 10**9
+        assert caught.value.partly_taken
+        exporter.send(payload)
+        assert len(double.profiles.all) == 4
         exporter.close(1)
