@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whyflame.app.opening import make_data_dir
 from whyflame.app.store_process import run_store_process
 from whyflame.app.supervisor import Child, Supervisor
-from whyflame.config import default_data_dir, read_environment
+from whyflame.config import default_data_dir, read_environment, use_one_thread
 from whyflame.errors import WhyflameError
 from whyflame.logs import set_up_logs
 
@@ -31,6 +31,7 @@ def build_supervisor(config: Config) -> Supervisor:
     """One store process and the configured number of receivers, not started yet."""
     data_dir = resolve_data_dir(config)
     make_data_dir(data_dir)
+    use_one_thread()
     metrics_dir = data_dir / "run" / "metrics"
     receivers = [
         Child(f"receiver-{number}", _receiver, (config, str(data_dir), f"r{number}"))

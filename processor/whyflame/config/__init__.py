@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from whyflame.config.asking import AskingConfig, ViewConfig
-    from whyflame.config.environment import default_data_dir, read_environment, read_secret
+    from whyflame.config.environment import (
+        default_data_dir,
+        read_environment,
+        read_secret,
+        use_one_thread,
+    )
     from whyflame.config.fields import GIB, KIB, MIB
     from whyflame.config.memory import default_memory_limit
     from whyflame.config.reading import load, parse
@@ -76,11 +81,12 @@ __all__ = [
     "read_environment",
     "read_secret",
     "reference_markdown",
+    "use_one_thread",
 ]
 
 _MODULES = {
     "asking": ("AskingConfig", "ViewConfig"),
-    "environment": ("default_data_dir", "read_environment", "read_secret"),
+    "environment": ("default_data_dir", "read_environment", "read_secret", "use_one_thread"),
     "fields": ("GIB", "KIB", "MIB"),
     "memory": ("default_memory_limit",),
     "reading": ("load", "parse"),
