@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from whyflame.journal.direct import DirectIO, NotDirectError, fill_block
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -12,10 +14,18 @@ if TYPE_CHECKING:
 __all__ = ["Disk"]
 
 _BUFFERS_A_CALL = 512  # below IOV_MAX (1024) on every Linux
+# Below it one more wait for the device costs more than the pages of the cache.
+_DIRECT_BYTES = 256 << 10
 
 
 class Disk:
-    """Files and directories of the real file system. Every method may raise OSError."""
+    """Files and directories of the real file system. Every method may raise OSError.
+
+    `write` is for one thread.
+    """
+
+    def __init__(self) -> None:
+        self._direct: DirectIO | None = DirectIO()
 
     def create(self, path: Path) -> int:
         """Open a new file for appending and make its name durable."""
@@ -28,17 +38,18 @@ class Disk:
             raise
         return descriptor
 
-    def write(self, descriptor: int, buffers: Sequence[bytes]) -> None:
-        """Append all buffers, whatever the kernel takes at a time."""
-        rest: list[bytes | memoryview] = list(buffers)
-        at = 0
-        while at < len(rest):
-            written = os.writev(descriptor, rest[at : at + _BUFFERS_A_CALL])
-            while at < len(rest) and written >= len(rest[at]):
-                written -= len(rest[at])
-                at += 1
-            if written:
-                rest[at] = memoryview(rest[at])[written:]
+    def write(self, descriptor: int, buffers: Sequence[bytes]) -> int:
+        """Append all buffers; returns by how much the file grew, zeros between groups included."""
+        size = sum(map(len, buffers))
+        filled = 0
+        if self._direct is not None and size >= _DIRECT_BYTES:
+            filled = fill_block(descriptor)
+            try:
+                return filled + self._direct.append(descriptor, buffers)
+            except NotDirectError:
+                self._direct = None
+        _append(descriptor, buffers)
+        return filled + size
 
     def sync(self, descriptor: int) -> None:
         """Make what was written durable."""
@@ -56,6 +67,19 @@ class Disk:
         """Bytes an unprivileged process may still write."""
         status = os.statvfs(directory)
         return status.f_bavail * status.f_frsize
+
+
+def _append(descriptor: int, buffers: Sequence[bytes]) -> None:
+    """Write in the ordinary way, whatever the kernel takes at a time."""
+    rest: list[bytes | memoryview] = list(buffers)
+    at = 0
+    while at < len(rest):
+        written = os.writev(descriptor, rest[at : at + _BUFFERS_A_CALL])
+        while at < len(rest) and written >= len(rest[at]):
+            written -= len(rest[at])
+            at += 1
+        if written:
+            rest[at] = memoryview(rest[at])[written:]
 
 
 def _sync_directory(path: Path) -> None:

@@ -5,6 +5,8 @@
 
 The header has a checksum of its own: a damaged length is recognised as damage instead of being
 taken for a frame that is still being written, and a damaged payload is skipped exactly.
+
+Behind a frame zeros may fill the rest of its block of the file; frames stand close together otherwise.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from zlib import crc32
 from whyflame.errors import PermanentError
 
 __all__ = [
+    "BLOCK_BYTES",
     "HEADER_BYTES",
     "MARKER",
     "Encoding",
@@ -25,6 +28,7 @@ __all__ = [
     "encode_head",
     "find_header",
     "is_intact",
+    "padding_bytes",
     "read_header",
 ]
 
@@ -32,6 +36,7 @@ MARKER = b"\xf5WJ\x01"  # 0xf5 never occurs in UTF-8; the last byte is the forma
 _HEADER = struct.Struct("<4sBBHIQII")
 _CHECKED = 24  # bytes of the header in front of its own checksum
 HEADER_BYTES = _HEADER.size
+BLOCK_BYTES = 4096  # of files, for writes past the system's cache: no device wants more
 MAX_PAYLOAD_BYTES = 1 << 30
 MAX_TENANT_BYTES = 1024
 
@@ -120,6 +125,16 @@ def is_intact(header: Header, data: bytes, at: int) -> bool:
     """True when tenant and payload of the frame at `at` match their checksum."""
     body = memoryview(data)[at + HEADER_BYTES : at + header.frame_bytes]
     return crc32(body) == header.body_crc
+
+
+def padding_bytes(data: bytes, at: int, offset: int) -> int:
+    """How many zeros at `at` fill their block; 0 when something else stands there.
+
+    Args:
+        data: Bytes of a segment file. at: Where a frame ended. offset: Of `data` in the file.
+    """
+    missing = -(offset + at) % BLOCK_BYTES
+    return missing if data[at : at + missing] == bytes(missing) else 0
 
 
 _SIGNALS = frozenset(Signal)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from whyflame.journal.frame import HEADER_BYTES, find_header, is_intact, read_header
+from whyflame.journal.frame import (
+    HEADER_BYTES,
+    find_header,
+    is_intact,
+    padding_bytes,
+    read_header,
+)
 from whyflame.journal.segments import Position, list_segments, list_streams, segment_path
 from whyflame.journal.tail import read_applied
 
@@ -43,6 +49,13 @@ class SegmentReport:
 
 def scan_segment(data: bytes) -> Iterator[tuple[Header, bytes]]:
     """(header, payload) of every intact frame in the bytes of a segment file."""
+    for header, at in _intact_frames(data):
+        begin = at + HEADER_BYTES + header.tenant_bytes
+        yield header, data[begin : begin + header.payload_bytes]
+
+
+def _intact_frames(data: bytes) -> Iterator[tuple[Header, int]]:
+    """Headers and where their frames begin."""
     at = find_header(data, 0)
     while at is not None:
         header = read_header(data, at)
@@ -50,7 +63,7 @@ def scan_segment(data: bytes) -> Iterator[tuple[Header, bytes]]:
         if header is None or end > len(data):
             return
         if is_intact(header, data, at):
-            yield header, data[at + HEADER_BYTES + header.tenant_bytes : end]
+            yield header, at
         at = find_header(data, end)
 
 
@@ -69,8 +82,8 @@ def inspect_journal(journal_dir: Path) -> Iterator[SegmentReport]:
 
 def _report(report: SegmentReport, data: bytes, position: Position) -> SegmentReport:
     intact = 0
-    for header, _ in scan_segment(data):
-        intact += header.frame_bytes
+    for header, at in _intact_frames(data):
+        intact += header.frame_bytes + padding_bytes(data, at + header.frame_bytes, 0)
         label = header.signal.label
         report.frames[label] = report.frames.get(label, 0) + 1
         if report.first_received_ns is None:

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
-from whyflame.journal.frame import HEADER_BYTES, find_header, is_intact, read_header
+from whyflame.journal.frame import (
+    BLOCK_BYTES,
+    HEADER_BYTES,
+    find_header,
+    is_intact,
+    padding_bytes,
+    read_header,
+)
 from whyflame.journal.segments import Position, has_writer, list_segments, segment_path
 
 if TYPE_CHECKING:
@@ -139,20 +146,25 @@ class JournalReader:
         if descriptor is None:
             return []
         offset = self._position.offset
-        data = os.pread(descriptor, max(max_bytes, _SMALLEST_READ), offset)
+        size = max(max_bytes, _SMALLEST_READ)
+        # Up to the end of a block: what fills it is seen with the frame in front.
+        data = os.pread(descriptor, size + -(offset + size) % BLOCK_BYTES, offset)
         frames: list[Frame] = []
-        at = 0
+        # Of a position in front of them.
+        at = padding_bytes(data, 0, offset)
         while at + HEADER_BYTES <= len(data):
             header = read_header(data, at)
             if header is None or at + header.frame_bytes > len(data):
                 break
+            end = at + header.frame_bytes
+            end += padding_bytes(data, end, offset)
             if is_intact(header, data, at):
-                frames.append(self._frame(header, data, at))
-            elif is_sealed or self._is_followed(descriptor, offset + at + header.frame_bytes):
+                frames.append(self._frame(header, data, at, offset + end))
+            elif is_sealed or self._is_followed(descriptor, offset + end):
                 self._lose("corrupt", header.frame_bytes)
             else:
                 break  # the newest frame of a live stream: its last bytes may still come
-            at += header.frame_bytes
+            at = end
         if at == 0 and data:
             return self._read_irregular(descriptor, data, is_sealed=is_sealed)
         self._position = replace(self._position, offset=offset + at)
@@ -181,7 +193,7 @@ class JournalReader:
     def _is_followed(self, descriptor: int, offset: int) -> bool:
         return os.fstat(descriptor).st_size > offset
 
-    def _frame(self, header: Header, data: bytes, at: int) -> Frame:
+    def _frame(self, header: Header, data: bytes, at: int, ends: int) -> Frame:
         payload_at = at + HEADER_BYTES + header.tenant_bytes
         return Frame(
             stream=self.stream,
@@ -190,9 +202,7 @@ class JournalReader:
             encoding=header.encoding,
             received_ns=header.received_ns,
             payload=data[payload_at : payload_at + header.payload_bytes],
-            position_after=Position(
-                self._position.segment, self._position.offset + at + header.frame_bytes
-            ),
+            position_after=Position(self._position.segment, ends),
         )
 
     def _lose(self, reason: str, count_bytes: int) -> None:

@@ -208,9 +208,9 @@ class JournalWriter:
         segment = self._open_segment(size)
         began = time.monotonic()
         buffers = [part for entry in group for part in (entry.head, entry.payload)]
-        self._disk.write(segment.descriptor, buffers)
+        grown = self._disk.write(segment.descriptor, buffers)
         self._disk.sync(segment.descriptor)
-        segment.synced += size
+        segment.synced += grown
         telemetry.JOURNAL_SYNC_SECONDS.observe(time.monotonic() - began)
 
     def _open_segment(self, size: int) -> _Segment:

@@ -44,13 +44,14 @@ class SmallDisk(Disk):
         self.blocked = threading.Event()
         self.blocked.set()
 
-    def write(self, descriptor: int, buffers: Sequence[bytes]) -> None:
+    def write(self, descriptor: int, buffers: Sequence[bytes]) -> int:
         data = b"".join(buffers)
         os.write(descriptor, data[: self.capacity])
         if len(data) > self.capacity:
             self.capacity = 0
             raise OSError(self.error, os.strerror(self.error))
         self.capacity -= len(data)
+        return len(data)
 
     def sync(self, descriptor: int) -> None:
         self.blocked.wait(10)

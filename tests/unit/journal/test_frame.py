@@ -8,10 +8,13 @@ from hypothesis import given, strategies as st
 from whyflame.errors import PermanentError
 from whyflame.journal import Encoding, Signal
 from whyflame.journal.frame import (
+    BLOCK_BYTES,
     HEADER_BYTES,
+    MARKER,
     encode_head,
     find_header,
     is_intact,
+    padding_bytes,
     read_header,
 )
 
@@ -62,3 +65,17 @@ def test_a_tenant_name_is_bounded() -> None:
     """A tenant name beyond its bound is refused, not cut."""
     with pytest.raises(PermanentError):
         make_frame(b"", "t" * 2000)
+
+
+@given(st.integers(0, 3 * BLOCK_BYTES), st.integers(0, 2 * BLOCK_BYTES), st.booleans())
+def test_only_zeros_up_to_the_end_of_a_block_are_padding(
+    offset: int, at: int, is_hit: bool
+) -> None:
+    """Not the beginning of a frame, not zeros that are cut off, nothing at a block's end."""
+    missing = -(offset + at) % BLOCK_BYTES
+    data = bytes(at) + bytes(missing) + b"x"
+    assert padding_bytes(data, at, offset) == missing
+    if missing:
+        assert padding_bytes(data[: at + missing - 1], at, offset) == 0
+        hit = at + (missing - 1 if is_hit else 0)
+        assert padding_bytes(data[:hit] + MARKER[:1] + data[hit + 1 :], at, offset) == 0
