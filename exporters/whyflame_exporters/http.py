@@ -21,7 +21,7 @@ from whyflame_exporters.answers import Answer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["BasicAuth", "Endpoint", "EndpointOptions", "TlsOptions"]
+__all__ = ["BasicAuth", "Endpoint", "EndpointOptions", "TlsOptions", "headers_of"]
 
 _MAX_ANSWER_BYTES = 64 << 10
 
@@ -59,6 +59,19 @@ class EndpointOptions:
     tls: TlsOptions = section(TlsOptions, "TLS of https addresses")
 
 
+def headers_of(options: EndpointOptions) -> dict[str, str]:
+    """Headers of a request, credentials among them: read anew, so that a changed file takes effect."""
+    headers = dict(options.headers)
+    if options.bearer_token_file:
+        headers["Authorization"] = f"Bearer {read_secret(options.bearer_token_file)}"
+    elif options.basic_auth.username:
+        basic = options.basic_auth
+        password = read_secret(basic.password_file) if basic.password_file else basic.password
+        token = base64.b64encode(f"{basic.username}:{password}".encode()).decode()
+        headers["Authorization"] = f"Basic {token}"
+    return headers
+
+
 class Endpoint:
     """Requests to one server from several threads, a kept-alive connection for each.
 
@@ -88,7 +101,7 @@ class Endpoint:
         Raises:
             ConfigError: A file is missing or unusable.
         """
-        self._headers()
+        headers_of(self._options)
         if self._url.scheme == "https":
             self._ssl = self._make_ssl()
 
@@ -102,7 +115,7 @@ class Endpoint:
         Raises:
             UnavailableError: No answer came; the server may have acted on the request.
         """
-        sent = {**self._headers(), **headers}
+        sent = {**headers_of(self._options), **headers}
         target = self._url.path.rstrip("/") + path
         # A kept-alive connection may have been closed by the server meanwhile: then once more.
         while True:
@@ -123,19 +136,6 @@ class Endpoint:
             for connection in self._open:
                 connection.close()
             self._open.clear()
-
-    def _headers(self) -> dict[str, str]:
-        """Credentials are read anew for every request, so that a changed file takes effect."""
-        options = self._options
-        headers = dict(options.headers)
-        if options.bearer_token_file:
-            headers["Authorization"] = f"Bearer {read_secret(options.bearer_token_file)}"
-        elif options.basic_auth.username:
-            basic = options.basic_auth
-            password = read_secret(basic.password_file) if basic.password_file else basic.password
-            token = base64.b64encode(f"{basic.username}:{password}".encode()).decode()
-            headers["Authorization"] = f"Basic {token}"
-        return headers
 
     def _connection(self) -> tuple[HTTPConnection, bool]:
         """This thread's connection, and whether it is a new one."""

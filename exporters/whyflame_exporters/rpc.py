@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import grpc
 
-from whyflame.config import read_secret
 from whyflame.errors import ConfigError, PermanentError
 from whyflame.export import PausedError, TooLargeError, UnavailableError
 from whyflame_exporters.answers import limited, refused
+from whyflame_exporters.http import headers_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,16 +102,8 @@ class GrpcEndpoint:
             self._channel.close()
 
     def _metadata(self, headers: Mapping[str, str]) -> list[tuple[str, str]]:
-        options = self._options
-        found = {**options.headers, **headers}
-        if options.bearer_token_file:
-            found["authorization"] = f"Bearer {read_secret(options.bearer_token_file)}"
-        elif options.basic_auth.username:
-            basic = options.basic_auth
-            password = read_secret(basic.password_file) if basic.password_file else basic.password
-            token = base64.b64encode(f"{basic.username}:{password}".encode()).decode()
-            found["authorization"] = f"Basic {token}"
-        return [(name.lower(), value) for name, value in found.items()]
+        found = {**headers_of(self._options), **headers}
+        return list({name.lower(): value for name, value in found.items()}.items())
 
     def _credentials(self) -> grpc.ChannelCredentials:
         tls = self._options.tls

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyflame.cli.output import write
 from whyflame.cli.target import (
     add_filters,
     add_target,
@@ -73,12 +72,7 @@ def run(args: argparse.Namespace) -> int:
     )
     with questions(args, "whyflame.serve.differences", "whyflame.fold.compare") as asked:
         body = asked.diff(request, args.format or _format_of(args.output))
-    if args.output == "-":
-        sys.stdout.buffer.write(body)
-        sys.stdout.flush()
-    else:
-        Path(args.output).write_bytes(body)
-        print(f"wrote {args.output} ({len(body):,} bytes)", file=sys.stderr)
+    write(body, args.output)
     return 0
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyflame.cli.output import write
 from whyflame.cli.target import (
     add_filters,
     add_target,
@@ -64,11 +63,7 @@ def run(args: argparse.Namespace) -> int:
     """Ask, encode, write."""
     with questions(args, *_MODULES) as asked:
         body = asked.profile(*_request(args))
-    if args.output == "-":
-        sys.stdout.buffer.write(body)
-    else:
-        Path(args.output).write_bytes(body)
-        print(f"wrote {args.output} ({len(body):,} bytes)", file=sys.stderr)
+    write(body, args.output)
     return 0
 
 

@@ -166,19 +166,24 @@ def names_by_id(
     if column.role is Role.TEXT:
         return {text: (text,) if text else () for text in ids}
     known = [number for number in ids if number >= 0]
-    if column.role is Role.PATH and len(found := dictionary.paths(known)) == len(ids):
-        return found  # the usual case: thousands, and all of them known
-    texts: dict[Any, Sequence[str]] = dict.fromkeys(ids, ())
-    match column.role:
+    texts = _names_of(column.role, known, dictionary)
+    if len(texts) == len(ids):
+        return texts  # the usual case: thousands, and all of them known
+    return {**dict.fromkeys(ids, ()), **texts}
+
+
+def _names_of(
+    role: Role, known: Sequence[int], dictionary: Dictionary
+) -> Mapping[Any, Sequence[str]]:
+    """Names of the values that are something; what the dictionary lacks is left out."""
+    match role:
         case Role.STRING:
-            strings = dictionary.strings(known)
-            texts.update((number, (strings[number],)) for number in known if number in strings)
+            return {number: (text,) for number, text in dictionary.strings(known).items()}
         case Role.NUMBER:
-            texts.update((number, (str(number),)) for number in known)
+            return {number: (str(number),) for number in known}
         case Role.PATH:
-            texts.update(dictionary.paths(known))
+            return dictionary.paths(known)
         case Role.TASK:
-            texts.update((number, names[-1:]) for number, names in dictionary.paths(known).items())
-        case Role.PART:
-            texts.update((number, (TOKEN_PARTS[number],)) for number in known)
-    return texts
+            return {number: names[-1:] for number, names in dictionary.paths(known).items()}
+        case _:
+            return {number: (TOKEN_PARTS[number],) for number in known}

@@ -31,8 +31,26 @@ _PATHS = "SELECT id FROM paths WHERE "
 _PATH_NAMES = "SELECT id FROM (SELECT id, unnest(names) AS name FROM paths) WHERE "
 
 
+class Compares:
+    """What the operator of a filter or of a label matcher means: "=", "!=", "=~" or "!~"."""
+
+    __slots__ = ()
+
+    operator: str
+
+    @property
+    def is_negated(self) -> bool:
+        """True for `!=` and `!~`."""
+        return self.operator[0] == "!"
+
+    @property
+    def is_regex(self) -> bool:
+        """True for `=~` and `!~`."""
+        return self.operator[-1] == "~"
+
+
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Compares):
     """One parsed filter.
 
     Attributes:
@@ -44,16 +62,6 @@ class Condition:
     field: str
     operator: str
     value: str
-
-    @property
-    def is_negated(self) -> bool:
-        """True for `!=` and `!~`."""
-        return self.operator[0] == "!"
-
-    @property
-    def is_regex(self) -> bool:
-        """True for `=~` and `!~`."""
-        return self.operator[-1] == "~"
 
     def matches(self, value: str) -> bool:
         """Whether `value` ("" = unknown) passes, by the same rules as the SQL."""

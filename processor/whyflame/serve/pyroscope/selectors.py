@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from whyflame.errors import UsageError
+from whyflame.fold.where import Compares
 
 __all__ = ["PROFILE_TYPE", "Matcher", "parse_selector"]
 
@@ -33,26 +34,12 @@ _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v"
 
 
 @dataclass(frozen=True, slots=True)
-class Matcher:
-    """One condition on a label; a label that is not there has the value "".
-
-    Attributes:
-        operator: "=", "!=", "=~" or "!~".
-    """
+class Matcher(Compares):
+    """One condition on a label; a label that is not there has the value ""."""
 
     name: str
     operator: str
     value: str
-
-    @property
-    def is_negated(self) -> bool:
-        """True for `!=` and `!~`."""
-        return self.operator[0] == "!"
-
-    @property
-    def is_regex(self) -> bool:
-        """True for `=~` and `!~`."""
-        return self.operator[-1] == "~"
 
 
 def parse_selector(text: str) -> list[Matcher]:
