@@ -3,35 +3,48 @@
 //! Python hands over its word tables once (`prepare`) and gets a handle for them; every function
 //! takes what it works on as arguments. Nothing is kept between calls but those tables.
 
+mod arguments;
 mod bags;
 mod crc;
+mod features;
+mod prompts;
 mod python;
+mod record;
 mod vocabulary;
+mod words;
 
+use features::Extractor;
 use python::{enter, module, Answer, Borrowed, Failure, Method, Owned, Raw};
-use vocabulary::{read_words, Vocabulary};
+use vocabulary::{read_signs, read_words, Vocabulary, SIGNS};
 
 unsafe extern "C" fn prepare(_: Raw, arguments: *const Raw, count: isize) -> Raw {
     enter(
         arguments,
         count,
-        |[words]: [Borrowed<'_>; 1]| -> Answer<Owned> {
-            Owned::capsule(Vocabulary {
+        |given: [Borrowed<'_>; 6]| -> Answer<Owned> {
+            let [words, openers, edges, shell, activity_of_tool, activity_of_call] = given;
+            let vocabulary = Vocabulary {
                 words: read_words(words)?,
-            })
+                openers: read_words(openers)?,
+                edges: read_signs(edges.text().ok_or(Failure::Unfit("edges are no text\0"))?),
+            };
+            let shell = shell.integer().and_then(|code| u8::try_from(code).ok());
+            Owned::capsule(Extractor::new(
+                vocabulary,
+                shell.ok_or(Failure::Unfit("the code of a shell is no byte\0"))?,
+                activity_of_tool.keep(),
+                activity_of_call.keep(),
+            )?)
         },
     )
 }
 
-unsafe extern "C" fn bag_of(_: Raw, arguments: *const Raw, count: isize) -> Raw {
+unsafe extern "C" fn extract(_: Raw, arguments: *const Raw, count: isize) -> Raw {
     enter(
         arguments,
         count,
-        |[tables, text]: [Borrowed<'_>; 2]| -> Answer<Owned> {
-            let vocabulary: &Vocabulary = tables.capsule()?;
-            let text = text.text().ok_or(Failure::Unfit("no text\0"))?;
-            let bag = bags::bag_of(text, &vocabulary.words);
-            Owned::tuple([Owned::bytes(&bag.bits)?, Owned::integer(bag.cues)?])
+        |[extractor, spans, modes]: [Borrowed<'_>; 3]| -> Answer<Owned> {
+            extractor.capsule::<Extractor>()?.extract(spans, modes)
         },
     )
 }
@@ -40,10 +53,21 @@ unsafe extern "C" fn bag_of(_: Raw, arguments: *const Raw, count: isize) -> Raw 
 pub extern "C" fn PyInit__native() -> Raw {
     module(
         "whyflame_native._native\0",
-        concat!(env!("CARGO_PKG_VERSION"), "\0"),
+        &[
+            ("VERSION\0", concat!(env!("CARGO_PKG_VERSION"), "\0")),
+            ("SIGNS\0", SIGNS),
+        ],
         vec![
-            Method::new("prepare\0", prepare, "prepare(words) -> tables\0"),
-            Method::new("bag_of\0", bag_of, "bag_of(tables, text) -> (bag, cues)\0"),
+            Method::new(
+                "prepare\0",
+                prepare,
+                "Word tables and what is asked about tools; a handle.\0",
+            ),
+            Method::new(
+                "extract\0",
+                extract,
+                "Features of many spans, and which are left.\0",
+            ),
             Method::end(),
         ],
     )

@@ -5,7 +5,7 @@
 
 use std::ffi::{c_void, CStr};
 use std::marker::PhantomData;
-use std::os::raw::{c_char, c_int, c_long, c_longlong};
+use std::os::raw::{c_char, c_int, c_longlong};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::{self, NonNull};
 
@@ -66,7 +66,7 @@ extern "C" {
     fn PyBytes_AsStringAndSize(object: Raw, at: *mut *mut c_char, size: *mut isize) -> c_int;
     fn PyBytes_FromStringAndSize(bytes: *const c_char, size: isize) -> Raw;
     fn PyLong_AsLongLong(object: Raw) -> c_longlong;
-    fn PyLong_FromLong(value: c_long) -> Raw;
+    fn PyLong_FromSsize_t(value: isize) -> Raw;
     fn PyList_New(size: isize) -> Raw;
     fn PyList_Size(list: Raw) -> isize;
     fn PyList_GetItem(list: Raw, at: isize) -> Raw;
@@ -123,6 +123,7 @@ impl Owned {
         raw
     }
 
+    #[allow(unused_unsafe)] // older compilers want it
     pub fn none() -> Owned {
         let none = unsafe { ptr::addr_of_mut!(_Py_NoneStruct) };
         unsafe { Py_IncRef(none) };
@@ -138,8 +139,8 @@ impl Owned {
         }
     }
 
-    pub fn integer(value: u32) -> Answer<Owned> {
-        unsafe { Owned::take(PyLong_FromLong(c_long::from(value as i32))) }
+    pub fn integer(value: usize) -> Answer<Owned> {
+        unsafe { Owned::take(PyLong_FromSsize_t(value as isize)) }
     }
 
     pub fn interned(name: &CStr) -> Answer<Owned> {
@@ -222,6 +223,7 @@ impl<'a> Borrowed<'a> {
         Owned(self.0)
     }
 
+    #[allow(unused_unsafe)] // older compilers want it
     pub fn is_none(self) -> bool {
         ptr::eq(self.raw(), unsafe { ptr::addr_of!(_Py_NoneStruct) })
     }
@@ -360,8 +362,12 @@ impl Method {
     }
 }
 
-/// The module with its functions; `name`, `version` end with a NUL. Called once, by the import.
-pub fn module(name: &'static str, version: &'static str, methods: Vec<Method>) -> Raw {
+/// The module with its texts and functions; every text ends with a NUL. Called once, by the import.
+pub fn module(
+    name: &'static str,
+    texts: &[(&'static str, &'static str)],
+    methods: Vec<Method>,
+) -> Raw {
     // A panic's message may quote content: nothing is written about it.
     std::panic::set_hook(Box::new(|_| {}));
     let definition = Box::new(ModuleDef {
@@ -383,8 +389,8 @@ pub fn module(name: &'static str, version: &'static str, methods: Vec<Method>) -
     });
     unsafe {
         let made = PyModule_Create2(Box::leak(definition), ABI3);
-        if !made.is_null() {
-            PyModule_AddStringConstant(made, "VERSION\0".as_ptr().cast(), version.as_ptr().cast());
+        for (name, text) in texts.iter().filter(|_| !made.is_null()) {
+            PyModule_AddStringConstant(made, name.as_ptr().cast(), text.as_ptr().cast());
         }
         made
     }

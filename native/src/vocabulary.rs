@@ -1,8 +1,7 @@
 //! Word tables of whyflame's `vocabulary.py`, handed over once: a word's bits in one look-up.
 
 use crate::crc::crc32;
-use crate::python::{Answer, Borrowed, Capsule, Failure};
-use std::ffi::CStr;
+use crate::python::{Answer, Borrowed, Failure};
 
 pub const STOP: u32 = 1;
 pub const GIVEN: u32 = 2;
@@ -12,6 +11,12 @@ pub const BEFORE_PEOPLE: u32 = 16;
 pub const PLEA: u32 = 32;
 pub const MODAL: u32 = 64;
 pub const INTRODUCES: u32 = 128;
+pub const INTRODUCTION: u32 = 256;
+pub const ADDRESSED: u32 = 512;
+
+/// Names of the signs, in the order of their bits: Python asks for them by name.
+pub const SIGNS: &str =
+    "STOP GIVEN TITLE PRODUCT BEFORE_PEOPLE PLEA MODAL INTRODUCES INTRODUCTION ADDRESSED\0";
 
 /// What is known about a lower-case word.
 #[derive(Clone, Copy, Default)]
@@ -64,14 +69,20 @@ impl Words {
     }
 }
 
-/// All tables.
+/// All tables: of lower-case words, of tokens that open a clause (`lead` says how far), of edges.
 pub struct Vocabulary {
     pub words: Words,
+    pub openers: Words,
+    pub edges: [bool; 256],
 }
 
-impl Capsule for Vocabulary {
-    const NAME: &'static CStr =
-        unsafe { CStr::from_bytes_with_nul_unchecked(b"whyflame.vocabulary\0") };
+/// The ASCII signs of a text, as a table.
+pub fn read_signs(text: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    for byte in text.iter().filter(|byte| byte.is_ascii()) {
+        table[usize::from(*byte)] = true;
+    }
+    table
 }
 
 /// Entries of a list of tuples (word, signs, lead, cues).

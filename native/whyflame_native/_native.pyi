@@ -1,6 +1,22 @@
+from collections.abc import Callable, Sequence
+from typing import Any
+
 VERSION: str
+SIGNS: str
 
-class Tables: ...  # opaque: a handle for word tables
+class Extractor: ...  # opaque
 
-def prepare(words: list[tuple[str, int, int, int]], /) -> Tables: ...
-def bag_of(tables: Tables, text: str, /) -> tuple[bytes, int]: ...
+_Words = list[tuple[str, int, int, int]]
+
+def prepare(
+    words: _Words,
+    openers: _Words,
+    edges: str,
+    shell: int,
+    activity_of_tool: Callable[[str], int],
+    activity_of_call: Callable[[str, str], tuple[int, str]],
+    /,
+) -> Extractor: ...
+def extract(
+    extractor: Extractor, spans: list[Any], modes: list[str], /
+) -> tuple[list[bytes | None], list[int]]: ...

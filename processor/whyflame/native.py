@@ -17,7 +17,7 @@ else:
 __all__ = ["described", "part"]
 
 # One of another version may disagree with the Python code in what it gives.
-part = None if _found is None or _found.VERSION != __version__ else _found
+part = _found if _found is not None and __version__ == _found.VERSION else None
 """The module, or None: then Python does everything."""
 
 

@@ -13,6 +13,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, TypeVar
 
 from whyflame.content.activity import activity_of_tool
+from whyflame.content.native import native_extract
 from whyflame.content.redact import redact
 from whyflame.content.texts import (
     EMPTY_BAG,
@@ -45,6 +46,7 @@ __all__ = [
     "decode",
     "extract",
     "extract_all",
+    "extract_in_python",
 ]
 
 VERSION = 1
@@ -57,6 +59,7 @@ HAS_PROMPT, HAS_RESPONSE, HAS_ARGUMENTS, HAS_RESULT, HAS_PLAN = 1, 2, 4, 8, 16
 # Spans looked at together: enough for one step to pay, few enough for their texts to stay at hand.
 _TOGETHER = 512
 _NOTHING: Said = (EMPTY_BAG, 0, 0, "")
+_native = native_extract()
 
 
 @dataclass(slots=True)
@@ -110,6 +113,21 @@ def extract(span: Span, mode: str) -> bytes | None:
 
 def extract_all(spans: Sequence[Span], modes: Sequence[str]) -> list[bytes | None]:
     """The same for many spans, for less."""
+    if _native is None:
+        return extract_in_python(spans, modes)
+    try:
+        found, left = _native(list(spans), list(modes))
+    except RuntimeError:
+        return extract_in_python(spans, modes)
+    if left:
+        rest = extract_in_python([spans[at] for at in left], [modes[at] for at in left])
+        for at, features in zip(left, rest, strict=True):
+            found[at] = features
+    return found
+
+
+def extract_in_python(spans: Sequence[Span], modes: Sequence[str]) -> list[bytes | None]:
+    """The same without the native part: what it leaves, and everything where it is missing."""
     found: list[bytes | None] = []
     for begin in range(0, len(spans), _TOGETHER):
         end = begin + _TOGETHER

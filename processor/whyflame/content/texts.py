@@ -35,6 +35,7 @@ __all__ = [
     "SAID_WORDS",
     "Call",
     "Said",
+    "activity_of_call",
     "read_arguments",
     "read_cues",
     "read_prompts",
@@ -151,7 +152,7 @@ def _prompt_words(text: str, tokens: list[str]) -> list[str]:
 def _read_arguments(calls: list[tuple[str, str]]) -> list[Call]:
     split = [text.split() for _, text in calls]
     bags = bags_of(split)
-    did = [_activity_of(*call) for call in calls]
+    did = [activity_of_call(*call) for call in calls]
     stems = [_stems_of(text, tokens) for (_, text), tokens in zip(calls, split, strict=True)]
     return [
         (activity, _bag_bytes(bag), _targets_of(text, names), f"{words}{FIELD}{_touched(names)}")
@@ -159,7 +160,7 @@ def _read_arguments(calls: list[tuple[str, str]]) -> list[Call]:
     ]
 
 
-def _activity_of(tool: str, text: str) -> tuple[int, str]:
+def activity_of_call(tool: str, text: str) -> tuple[int, str]:
     """Activity of a tool call, and kept words of its command."""
     activity = activity_of_tool(tool)
     command: str | None = text

@@ -22,6 +22,16 @@ from whyflame.content.vocabulary import (
 
 __all__ = [
     "BAG_BITS",
+    "BEFORE_PEOPLE",
+    "CUE_BITS",
+    "EDGES",
+    "HONORIFICS",
+    "INTRODUCES",
+    "INTRODUCTIONS",
+    "LEADS",
+    "MODALS",
+    "OPENERS",
+    "PLEAS",
     "bags_of",
     "clause_words",
     "known_words",
@@ -40,21 +50,21 @@ _MEMO_CHARS = 40
 _QUOTED = re.compile(r"([\"'`]).+\1[.,:;!?)]*$")  # somebody's data: a value, a name, a password
 _IDENTIFIER = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]+){2,}$")  # DirFileSystem
 _DIGITS = frozenset("0123456789")
-_EDGES = ".,:;!?()[]{}<>\"'`*#-—…“”’。，：；！？（）「」"  # noqa: RUF001
+EDGES = ".,:;!?()[]{}<>\"'`*#-—…“”’。，：；！？（）「」"  # noqa: RUF001
 _STOPS = frozenset(word.encode() for word in STOP_WORDS)
-_CUE_BITS: dict[bytes, int] = {}
+CUE_BITS: dict[bytes, int] = {}
 for _position, _cue in enumerate(CUES):
     for _cue_word in CUE_WORDS[_cue].encode().split():
-        _CUE_BITS[_cue_word] = _CUE_BITS.get(_cue_word, 0) | 1 << _position
-_LEADS: dict[str, int] = {}
+        CUE_BITS[_cue_word] = CUE_BITS.get(_cue_word, 0) | 1 << _position
+LEADS: dict[str, int] = {}
 for _position, _words in enumerate(LEAD_WORDS.values()):
     for _word in _words.split():
-        _LEADS.setdefault(_word, _position + 1)
-_HONORIFICS = frozenset(["mr", "mrs", "ms", "dr", "prof", "herr", "herrn", "frau", "named", "dear"])
-_INTRODUCES = frozenset(["i'm", "i’m"])
-_INTRODUCTIONS = frozenset([("name", "is"), ("i", "am"), ("ich", "bin"), ("bin", "ich")])
+        LEADS.setdefault(_word, _position + 1)
+HONORIFICS = frozenset(["mr", "mrs", "ms", "dr", "prof", "herr", "herrn", "frau", "named", "dear"])
+INTRODUCES = frozenset(["i'm", "i’m"])
+INTRODUCTIONS = frozenset([("name", "is"), ("i", "am"), ("ich", "bin"), ("bin", "ich")])
 # A capital word behind one of these is somebody's name, unless it is a product's.
-_BEFORE_PEOPLE = frozenset(
+BEFORE_PEOPLE = frozenset(
     """for customer client user patient passenger guest employee colleague member kunde kunden kundin
     nutzer""".split()
 )
@@ -122,27 +132,27 @@ def _bits_of(text: str) -> int:
         if len(word) >= _SHORTEST:
             if word not in _STOPS:
                 bits |= 1 << (crc32(word) & (BAG_BITS - 1))
-            if word in _CUE_BITS:
-                bits |= _CUE_BITS[word] << BAG_BITS
+            if word in CUE_BITS:
+                bits |= CUE_BITS[word] << BAG_BITS
     return bits
 
 
 def lead_of(words: list[str]) -> int:
     """Class of the first verb among the words, 0 when there is none."""
     for word in words:
-        if code := _LEADS.get(word):
+        if code := LEADS.get(word):
             return code
     return 0
 
 
-_OPENERS = {
+OPENERS = {
     spelled: skip
     for word, skip in CLAUSE_OPENERS.items()
     for spelled in (word, word.capitalize(), word.upper())
 }
-_OPENING = _OPENERS.keys()
-_PLEAS = frozenset(["please", "bitte"])
-_MODALS = frozenset(["can", "could", "would", "will"])
+_OPENING = OPENERS.keys()
+PLEAS = frozenset(["please", "bitte"])
+MODALS = frozenset(["can", "could", "would", "will"])
 _PLEA_WITHIN = 40
 _ENDS = ".:!?"
 
@@ -150,9 +160,9 @@ _ENDS = ".:!?"
 def plea_at(tokens: list[str]) -> int:
     """Where the words after "please" or "can you" begin, or the sentence that ends so; else 0."""
     for position in _plea_candidates(tokens[:_PLEA_WITHIN]):
-        word = tokens[position].lower().strip(_EDGES)
-        before = tokens[position - 1].lower().strip(_EDGES) if position else ""
-        if word in _PLEAS or (word == "you" and before in _MODALS):
+        word = tokens[position].lower().strip(EDGES)
+        before = tokens[position - 1].lower().strip(EDGES) if position else ""
+        if word in PLEAS or (word == "you" and before in MODALS):
             if tokens[position][-1] in _ENDS or position + 1 == len(tokens):
                 return _sentence_at(tokens, position)
             return position + 1
@@ -187,8 +197,8 @@ def verb_sentence_at(tokens: list[str], limit: int) -> int:
     """
     sentence = telling = 0
     for position, token in enumerate(tokens):
-        word = token.lower().strip(_EDGES)
-        if word in _LEADS:
+        word = token.lower().strip(EDGES)
+        if word in LEADS:
             return sentence
         telling += word not in STOP_WORDS
         if telling > limit:
@@ -211,7 +221,7 @@ def clause_words(text: str, tokens: list[str], limit: int) -> list[str]:
     tokens = tokens[:40]
     begin, first = 0, tokens[:32]
     if not _OPENING.isdisjoint(first):
-        begin = next(at + _OPENERS[token] for at, token in enumerate(first) if token in _OPENERS)
+        begin = next(at + OPENERS[token] for at, token in enumerate(first) if token in OPENERS)
     return known_words(tokens[begin : begin + 16], limit) or known_words(tokens[:16], limit)
 
 
@@ -222,16 +232,16 @@ _Look = tuple[str, bool, bool, bool, bool, bool]
 @lru_cache(maxsize=_MEMO_LIMIT)
 def _look_at(token: str) -> _Look | None:
     ends = token[-1:] in ".:!?"
-    word = token.strip(_EDGES)
+    word = token.strip(EDGES)
     if _QUOTED.match(token) or _IDENTIFIER.match(word):
         return None
     if not word.isalpha() or len(word) > _WORD_LIMIT:
         word = word.replace("-", "").replace("'s", "")
         if not word.isalpha() or len(word) > _WORD_LIMIT or "-" not in token:
-            introduces = token.lower() in _INTRODUCES
+            introduces = token.lower() in INTRODUCES
             return ("", False, False, introduces, False, ends) if ends or introduces else None
     lower = word.lower()
-    title = lower in _HONORIFICS
+    title = lower in HONORIFICS
     return (
         lower,
         word[0] != lower[0] and not word.isupper(),
@@ -298,7 +308,7 @@ def plain_words(tokens: list[str], limit: int) -> list[str]:
             if capital_before and kept and kept[-1] == lower_before:
                 kept.pop()  # two capital words in a row: a name of two parts
         else:
-            person = lower in _BEFORE_PEOPLE or (lower_before, lower) in _INTRODUCTIONS
+            person = lower in BEFORE_PEOPLE or (lower_before, lower) in INTRODUCTIONS
             if keeps and lower not in kept:
                 kept.append(lower)
                 if len(kept) == limit:
