@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from whyflame.journal.direct import DirectIO, NotDirectError, fill_block
+from whyflame.journal.direct import DIRECT_BYTES, DirectWriter, NotDirectError, fill_block
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 __all__ = ["Disk"]
 
 _BUFFERS_A_CALL = 512  # below IOV_MAX (1024) on every Linux
-# Below it one more wait for the device costs more than the pages of the cache.
-_DIRECT_BYTES = 256 << 10
 
 
 class Disk:
@@ -25,7 +23,7 @@ class Disk:
     """
 
     def __init__(self) -> None:
-        self._direct: DirectIO | None = DirectIO()
+        self._direct: DirectWriter | None = DirectWriter()
 
     def create(self, path: Path) -> int:
         """Open a new file for appending and make its name durable."""
@@ -42,7 +40,7 @@ class Disk:
         """Append all buffers; returns by how much the file grew, zeros between groups included."""
         size = sum(map(len, buffers))
         filled = 0
-        if self._direct is not None and size >= _DIRECT_BYTES:
+        if self._direct is not None and size >= DIRECT_BYTES:
             filled = fill_block(descriptor)
             try:
                 return filled + self._direct.append(descriptor, buffers)

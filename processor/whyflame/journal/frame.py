@@ -93,7 +93,7 @@ def encode_head(
     return head[:_CHECKED] + struct.pack("<I", crc32(head[:_CHECKED])) + name
 
 
-def read_header(data: bytes, at: int) -> Header | None:
+def read_header(data: bytes | memoryview, at: int) -> Header | None:
     """The header at `at`, or None when those bytes are not one.
 
     Args:
@@ -121,13 +121,13 @@ def find_header(data: bytes, start: int) -> int | None:
     return None
 
 
-def is_intact(header: Header, data: bytes, at: int) -> bool:
+def is_intact(header: Header, data: bytes | memoryview, at: int) -> bool:
     """True when tenant and payload of the frame at `at` match their checksum."""
     body = memoryview(data)[at + HEADER_BYTES : at + header.frame_bytes]
     return crc32(body) == header.body_crc
 
 
-def padding_bytes(data: bytes, at: int, offset: int) -> int:
+def padding_bytes(data: bytes | memoryview, at: int, offset: int) -> int:
     """How many zeros at `at` fill their block; 0 when something else stands there.
 
     Args:

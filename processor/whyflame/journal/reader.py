@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
+from whyflame.journal.direct import DIRECT_BYTES, DirectReader, NotDirectError
 from whyflame.journal.frame import (
     BLOCK_BYTES,
     HEADER_BYTES,
@@ -74,6 +75,7 @@ class JournalReader:
         self._directory = stream_dir
         self._position = self._existing(position)
         self._file: int | None = None
+        self._direct: DirectReader | None = DirectReader()
 
     @property
     def position(self) -> Position:
@@ -98,6 +100,8 @@ class JournalReader:
             moved = bool(found) or self._position != began
             if not moved and not (is_sealed and self._next_segment()):
                 break
+        if self._direct is not None and not frames:
+            self._direct.release()
         return frames
 
     def close(self) -> None:
@@ -146,9 +150,7 @@ class JournalReader:
         if descriptor is None:
             return []
         offset = self._position.offset
-        size = max(max_bytes, _SMALLEST_READ)
-        # Up to the end of a block: what fills it is seen with the frame in front.
-        data = os.pread(descriptor, size + -(offset + size) % BLOCK_BYTES, offset)
+        data = self._read_blocks(descriptor, max(max_bytes, _SMALLEST_READ), offset)
         frames: list[Frame] = []
         # Of a position in front of them.
         at = padding_bytes(data, 0, offset)
@@ -170,7 +172,20 @@ class JournalReader:
         self._position = replace(self._position, offset=offset + at)
         return frames
 
-    def _read_irregular(self, descriptor: int, data: bytes, *, is_sealed: bool) -> list[Frame]:
+    def _read_blocks(self, descriptor: int, size: int, offset: int) -> bytes | memoryview:
+        """What stands there, up to the end of a block: what fills it is seen with its frame."""
+        size = min(size, max(0, os.fstat(descriptor).st_size - offset))
+        size += -(offset + size) % BLOCK_BYTES
+        if self._direct is not None and size >= DIRECT_BYTES:
+            try:
+                return self._direct.read(descriptor, size, offset)
+            except NotDirectError:
+                self._direct = None
+        return os.pread(descriptor, size, offset)
+
+    def _read_irregular(
+        self, descriptor: int, data: bytes | memoryview, *, is_sealed: bool
+    ) -> list[Frame]:
         """The buffer does not begin with a whole frame: a large one, an unfinished one, damage."""
         offset = self._position.offset
         size = os.fstat(descriptor).st_size
@@ -178,7 +193,7 @@ class JournalReader:
         if header is not None and len(data) < header.frame_bytes <= size - offset:
             return self._read_segment(header.frame_bytes, is_sealed=is_sealed)
         if header is None:
-            rest = data if offset + len(data) >= size else os.pread(descriptor, size, offset)
+            rest = bytes(data) if offset + len(data) >= size else os.pread(descriptor, size, offset)
             resumed = find_header(rest, 1)
             if resumed is not None:
                 self._lose("corrupt", resumed)
@@ -193,15 +208,15 @@ class JournalReader:
     def _is_followed(self, descriptor: int, offset: int) -> bool:
         return os.fstat(descriptor).st_size > offset
 
-    def _frame(self, header: Header, data: bytes, at: int, ends: int) -> Frame:
+    def _frame(self, header: Header, data: bytes | memoryview, at: int, ends: int) -> Frame:
         payload_at = at + HEADER_BYTES + header.tenant_bytes
         return Frame(
             stream=self.stream,
-            tenant=data[at + HEADER_BYTES : payload_at].decode(errors="replace"),
+            tenant=bytes(data[at + HEADER_BYTES : payload_at]).decode(errors="replace"),
             signal=header.signal,
             encoding=header.encoding,
             received_ns=header.received_ns,
-            payload=data[payload_at : payload_at + header.payload_bytes],
+            payload=bytes(data[payload_at : payload_at + header.payload_bytes]),
             position_after=Position(self._position.segment, ends),
         )
 

@@ -10,7 +10,7 @@ import pytest
 
 from whyflame.errors import Backpressure
 from whyflame.journal import JournalReader, JournalTail, JournalWriter, Signal, pending_bytes
-from whyflame.journal.direct import DirectIO
+from whyflame.journal.direct import DirectWriter
 from whyflame.journal.disk import Disk
 from whyflame.journal.frame import BLOCK_BYTES
 from whyflame.journal.inspect import inspect_journal
@@ -50,7 +50,7 @@ def is_direct_here(folder: Path) -> bool:
     """Whether this file system lets writes pass its cache."""
     descriptor = os.open(folder / "probe", os.O_CREAT | os.O_RDWR)
     try:
-        return DirectIO().append(descriptor, [bytes(BLOCK_BYTES)]) == BLOCK_BYTES
+        return DirectWriter().append(descriptor, [bytes(BLOCK_BYTES)]) == BLOCK_BYTES
     except Exception:  # noqa: BLE001 - whatever the reason
         return False
     finally:
@@ -112,11 +112,11 @@ def test_damage_to_one_of_a_group_loses_that_one(tmp_path: Path) -> None:
     assert reader.losses.corrupt_frames == 1
 
 
-@pytest.mark.parametrize("refused", ["F_SETFL", "write"])
-def test_file_systems_that_cannot_are_written_in_the_ordinary_way(
+@pytest.mark.parametrize("refused", ["F_SETFL", "write", "read"])
+def test_file_systems_that_cannot_are_used_in_the_ordinary_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
 ) -> None:
-    """Whether they say so when asked or at the first write."""
+    """Whether they say so when asked, at the first write or at the first read."""
     import fcntl
 
     from whyflame.journal import direct
@@ -130,7 +130,7 @@ def test_file_systems_that_cannot_are_written_in_the_ordinary_way(
             fcntl, "fcntl", lambda _fd, command, *_: no() if command == fcntl.F_SETFL else 0
         )
     else:
-        monkeypatch.setattr(direct, "_write", no)
+        monkeypatch.setattr(*(direct, "_write", no) if refused == "write" else (os, "preadv", no))
     write_all(tmp_path)
     assert [frame.payload for frame in JournalReader(tmp_path / "r0").read(1 << 30)] == PAYLOADS
 
