@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
+
+    from whyflame.journal.inspect import SegmentReport
 
 __all__ = ["add_parser", "run"]
 
@@ -38,25 +41,35 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         NothingMatched: The directory holds no journal.
     """
-    from whyflame.cli.target import data_dir, load_config
+    from whyflame.cli.target import data_dir
     from whyflame.errors import NothingMatched
     from whyflame.journal.inspect import inspect_journal
 
     if args.reindex:
-        from whyflame.app.offline import reindex
-
-        done = reindex(data_dir(args), load_config(args))
-        print(
-            f"read {done['requests']:,} requests again: {done['renewed']:,} spans renewed, "
-            f"{done['added']:,} added"
-        )
-        return 0
+        return _reindex(args)
     reports = list(inspect_journal(data_dir(args) / "journal"))
     if not reports:
         raise NothingMatched(f"no journal in {args.data_dir}")
     if args.format == "json":
         print(json.dumps([asdict(report) for report in reports], indent=2))
-        return 0
+    else:
+        _print_table(reports)
+    return 0
+
+
+def _reindex(args: argparse.Namespace) -> int:
+    from whyflame.app.offline import reindex
+    from whyflame.cli.target import data_dir, load_config
+
+    done = reindex(data_dir(args), load_config(args))
+    print(
+        f"read {done['requests']:,} requests again: {done['renewed']:,} spans renewed, "
+        f"{done['added']:,} added"
+    )
+    return 0
+
+
+def _print_table(reports: Iterable[SegmentReport]) -> None:
     from whyflame.cli.tables import console, count, moment, table
 
     rows = table("stream", "segment", "bytes", "requests", "pending", "damaged", "last received",
@@ -72,4 +85,3 @@ def run(args: argparse.Namespace) -> int:
             moment(report.last_received_ns),
         )
     console().print(rows)
-    return 0

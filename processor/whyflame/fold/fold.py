@@ -79,23 +79,36 @@ def fold_rows(
         column_frames(column, ids, dictionary)
         for column, ids in zip(query.frames, distinct[:frame_end], strict=True)
     ]
-    may_be_empty = all(column.has_empty for column in texts)
-    shown = set().union(*(column.frames.values() for column in texts)) - {""}
-    frames = sorted(shown | {UNKNOWN_FRAME} if may_be_empty else shown)
-    word = {frame: frame_word(number) for number, frame in enumerate(frames)}
-    word[""] = b""
-    parts = [
-        _looked_up(_joined(column, word), columns[number]) for number, column in enumerate(texts)
-    ]
-    stacks = list(map(b"".join, zip(*parts, strict=True)))
-    if may_be_empty:
-        stacks = [stack or word[UNKNOWN_FRAME] for stack in stacks]
+    frames, may_be_empty = _shown(texts)
+    stacks = _stacks(texts, columns[:frame_end], frames)
     label_sets: list[Labels] = [()]
     labels = [0] * len(rows)
     if query.labels:
         label_sets, labels = _label_sets(query, columns[frame_end:label_end], distinct, dictionary)
     like = replace(like, frames=tuple(frames), label_sets=tuple(label_sets))
     return profile_of_words(stacks, labels, columns[label_end:], like, may_have_unused=may_be_empty)
+
+
+def _shown(texts: Sequence[ColumnFrames]) -> tuple[list[str], bool]:
+    """All frames in order, and whether some row may have none and is shown as unknown."""
+    shown = set().union(*(column.frames.values() for column in texts)) - {""}
+    if all(column.has_empty for column in texts):
+        return sorted(shown | {UNKNOWN_FRAME}), True
+    return sorted(shown), False
+
+
+def _stacks(
+    texts: Sequence[ColumnFrames], columns: Sequence[Sequence[Any]], frames: Sequence[str]
+) -> list[bytes]:
+    """The words of every row's frames; that of "unknown", where it has none."""
+    word = {frame: frame_word(number) for number, frame in enumerate(frames)}
+    unknown = word.get(UNKNOWN_FRAME)
+    word[""] = b""
+    parts = [
+        _looked_up(_joined(text, word), column) for text, column in zip(texts, columns, strict=True)
+    ]
+    stacks = list(map(b"".join, zip(*parts, strict=True)))
+    return [stack or unknown for stack in stacks] if unknown else stacks
 
 
 def _first_last(starts: Iterable[int | None], ends: Iterable[int | None]) -> Bounds:

@@ -134,22 +134,17 @@ def compile_query(
         timed: Find the time range in the same statement, where `Query.is_timed` says that it does:
             rows by `token_kind` have no time of their own.
     """
-    frames = tuple(Column(name, role_of(name)) for name in projection.stack)
+    frames, labels = _columns(projection.stack), _columns(projection.labels)
     if projection.waits:
         relation, frames = with_waits(relation), (*frames, _WAIT)
-    labels = tuple(Column(name, role_of(name)) for name in projection.labels)
+    columns = [*frames, *labels]
     measures = tuple(find_measure(name) for name in projection.measures)
     # What is a frame and a label too is one key.
-    keys = list(
-        dict.fromkeys(column for column in (*frames, *labels) if column.role is not Role.PART)
-    )
-    condition = compile_filter(projection)
-    splits = any(item.field == "token_kind" for item in projection.where) or any(
-        column.role is Role.PART for column in frames
-    )
+    keys = [column for column in dict.fromkeys(columns) if column.role is not Role.PART]
+    splits = _splits(projection, frames)
     timed = timed and not splits
+    condition = compile_filter(projection)
     inner = _grouped(keys, measures, condition, relation, splits=splits)
-    columns = [*frames, *labels]
     outer = (
         _split(columns, keys, measures, projection)
         if splits
@@ -167,6 +162,17 @@ def compile_query(
         bounds_sql=bounds,
         bounds_params=condition.params,
         is_timed=timed,
+    )
+
+
+def _columns(names: Sequence[str]) -> tuple[Column, ...]:
+    return tuple(Column(name, role_of(name)) for name in names)
+
+
+def _splits(projection: Projection, frames: Sequence[Column]) -> bool:
+    """Whether rows stand for parts of an operation's tokens."""
+    return any(item.field == "token_kind" for item in projection.where) or any(
+        column.role is Role.PART for column in frames
     )
 
 

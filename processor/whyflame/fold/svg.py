@@ -190,18 +190,33 @@ def _json_number(value: int) -> int | str:
 def render(tree: SvgTree, text: SvgText) -> bytes:
     """The file."""
     height = _TOP + (max(tree.depth) + 1) * _ROW + _FOOT
-    inner = _WIDTH - 2 * _MARGIN
-    left_out = f"  ·  the {tree.left_out:,} smallest frames are left out" if tree.left_out else ""
+    title = _text(text.title)
     parts = [
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="whyflame" width="100%" height="{height}" '
             f'viewBox="0 0 {_WIDTH} {height}" preserveAspectRatio="xMinYMin meet" '
             f'role="group" aria-labelledby="whyflame-title whyflame-figures">'
         ),
-        f'<title id="whyflame-title">{_text(text.title)}</title>',
+        f'<title id="whyflame-title">{title}</title>',
         f"<style>{_asset('flame.css')}{_theme()}</style>",
         '<rect class="ground" width="100%" height="100%" fill="#ffffff"/>',
-        f'<text class="heading" x="{_MARGIN}" y="34">{_text(text.title)}</text>',
+        *_heading(tree, text, title),
+        f'<g class="frames" role="tree" aria-label="{title}">',
+        *_shapes(tree, text, _WIDTH - 2 * _MARGIN),
+        "</g>",
+        *_foot(height),
+        f'<script type="application/json">{_data(tree, text, height)}</script>',
+        f"<script><![CDATA[\n{_asset('flame.js')}]]></script>",
+        "</svg>\n",
+    ]
+    return "\n".join(parts).encode("utf-8", "replace")
+
+
+def _heading(tree: SvgTree, text: SvgText, title: str) -> list[str]:
+    """Title, figures and legend, and the tools, which show once the script runs."""
+    left_out = f"  ·  the {tree.left_out:,} smallest frames are left out" if tree.left_out else ""
+    return [
+        f'<text class="heading" x="{_MARGIN}" y="34">{title}</text>',
         (
             f'<text class="figures" id="whyflame-figures" x="{_MARGIN}" y="58">'
             f"{_text(text.figures + left_out)}</text>"
@@ -211,9 +226,12 @@ def render(tree: SvgTree, text: SvgText) -> bytes:
             f'<foreignObject class="tools-frame" x="{_WIDTH - _MARGIN - 340}" y="14" width="340" height="36" '
             f'visibility="hidden">{_TOOLS}</foreignObject>'
         ),
-        f'<g class="frames" role="tree" aria-label="{_text(text.title)}">',
-        *_shapes(tree, text, inner),
-        "</g>",
+    ]
+
+
+def _foot(height: int) -> list[str]:
+    """What the script fills: status, hint, and the box that follows the pointer."""
+    return [
         (
             f'<text class="status" role="status" aria-live="polite" x="{_MARGIN}" '
             f'y="{height - 14}"></text>'
@@ -226,11 +244,7 @@ def render(tree: SvgTree, text: SvgText) -> bytes:
             f'<foreignObject class="tip" width="1" height="1" visibility="hidden">{_TIP}'
             "</foreignObject>"
         ),
-        f'<script type="application/json">{_data(tree, text, height)}</script>',
-        f"<script><![CDATA[\n{_asset('flame.js')}]]></script>",
-        "</svg>\n",
     ]
-    return "\n".join(parts).encode("utf-8", "replace")
 
 
 def _theme() -> str:

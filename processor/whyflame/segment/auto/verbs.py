@@ -66,47 +66,75 @@ def describe_intervals(
 ) -> Intervals:
     """Features of the intervals [start, end) of table rows."""
     kind, lead = table.activity.astype(np.int64), table.model["lead"].astype(np.int64)
-    size = (ends - starts).astype(np.float32)[:, None]
+    steps, size = _Steps.of(starts, ends), (ends - starts).astype(np.float32)[:, None]
+    kinds, leads = steps.count(kind, _KINDS) / size, steps.count(lead, _LEADS) / size
+    failed = steps.count(table.failed.astype(np.int64), 2)[:, 1]
+    said = table.model["said"]
+    blocks = [
+        np.column_stack(_sizes(table, starts, ends, failed)),
+        kinds,
+        kinds > 0,
+        leads,
+        leads > 0,
+        _bits(said[starts]),
+        _bits(_said_early(said, starts, ends)),
+        0.5 * _bag_bits(table.arguments[starts]),
+    ]
+    codes = [
+        kinds.argmax(axis=1),
+        *_neighbours(table, kind, lead, starts, ends),
+        *_said_verbs(table, lanes, starts),
+    ]
+    offsets = np.cumsum([0, *Intervals.SIZES[:-1]])
+    return Intervals(
+        np.concatenate(blocks, axis=1, dtype=np.float32), np.column_stack(codes) + offsets
+    )
+
+
+def _sizes(table: StepTable, starts: Rows, ends: Rows, failed: NDArray[Any]) -> list[NDArray[Any]]:
+    """Where intervals lie in their lanes, how long they are, and how much of them failed."""
+    size = (ends - starts).astype(np.float32)
     lane = table.lane[starts]
     first, last = table.starts[lane], table.starts[lane + 1]
     length = np.maximum(last - first, 1)
     begins, finishes = starts == first, ends == last
-    steps = _Steps.of(starts, ends)
-    kinds, leads = steps.count(kind, _KINDS) / size, steps.count(lead, _LEADS) / size
-    said = table.model["said"]
-    early = said[starts]
-    for later in (starts + 1, starts + 2):
-        early |= np.where(later < ends, said[np.minimum(later, len(said) - 1)], 0)
-    numbers = [
+    return [
         begins,
         finishes,
         begins & finishes,
         (starts - first) / length,
         (ends - first) / length,
-        np.minimum(size[:, 0], _LONG) / _LONG,
-        size[:, 0] == 1,
-        steps.count(table.failed.astype(np.int64), 2)[:, 1] / size[:, 0],
+        np.minimum(size, _LONG) / _LONG,
+        size == 1,
+        failed / size,
     ]
-    codes = [
-        kinds.argmax(axis=1),
+
+
+def _said_early(said: NDArray[np.uint32], starts: Rows, ends: Rows) -> NDArray[np.uint32]:
+    """Verbs said in the first three steps."""
+    early = said[starts]
+    for later in (starts + 1, starts + 2):
+        early |= np.where(later < ends, said[np.minimum(later, len(said) - 1)], 0)
+    return early
+
+
+def _neighbours(
+    table: StepTable, kind: Rows, lead: Rows, starts: Rows, ends: Rows
+) -> list[NDArray[Any]]:
+    """Kinds and leads at both ends of intervals, and of the steps around them; 0 where none are."""
+    lane = table.lane[starts]
+    begins, finishes = starts == table.starts[lane], ends == table.starts[lane + 1]
+    most = len(kind) - 1
+    return [
         kind[starts],
-        np.where(ends - starts > 1, kind[np.minimum(starts + 1, len(kind) - 1)], 0),
+        np.where(ends - starts > 1, kind[np.minimum(starts + 1, most)], 0),
         kind[ends - 1],
         np.where(begins, 0, kind[np.maximum(starts - 1, 0)]),
-        np.where(finishes, 0, kind[np.minimum(ends, len(kind) - 1)]),
+        np.where(finishes, 0, kind[np.minimum(ends, most)]),
         lead[starts],
         np.where(begins, lead[starts] + 1, 0),
         kind[starts] * _LEADS + lead[starts],
-        *_said_verbs(table, lanes, starts),
     ]
-    offsets = np.cumsum([0, *Intervals.SIZES[:-1]])
-    bags = 0.5 * _bag_bits(table.arguments[starts])
-    blocks = [
-        np.column_stack(numbers), kinds, kinds > 0, leads, leads > 0, _bits(said[starts]), _bits(early), bags,
-    ]  # fmt: skip
-    return Intervals(
-        np.concatenate(blocks, axis=1, dtype=np.float32), np.column_stack(codes) + offsets
-    )
 
 
 @dataclass(frozen=True, slots=True)
