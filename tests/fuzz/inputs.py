@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from tests.otlp import key_values
+from tests.otlp import any_value, key_values
 
 if TYPE_CHECKING:
     from random import Random
@@ -43,6 +43,15 @@ WORDS = (
     "embeddings", "text_completion", "-1", "NaN", "1e400", "9" * 60, "0x10", "true", "\x00",
 )  # fmt: skip
 
+EVENTS = (
+    "gen_ai.user.message", "gen_ai.choice", "gen_ai.assistant.message", "gen_ai.system.message",
+    "gen_ai.tool.message", "gen_ai.client.inference.operation.details", "gen_ai.evaluation.result",
+    "gen_ai.content.prompt", "gen_ai.content.completion", "exception", "claude_code.api_request",
+    "claude_code.tool_result", "claude_code.user_prompt", "codex.sse_event", "codex.tool_result",
+    "codex.user_prompt", "gemini_cli.api_response", "gemini_cli.api_request", "gemini_cli.tool_call",
+    "gemini_cli.user_prompt", "qwen-code.api_response",
+)  # fmt: skip
+
 numbers = st.one_of(
     st.integers(-(1 << 63), (1 << 63) - 1),
     st.floats(allow_nan=True, allow_infinity=True),
@@ -71,11 +80,22 @@ values = st.one_of(
     json_values.map(json.dumps), deep, broken_json,
     st.recursive(texts, lambda inner: st.lists(inner, max_size=3), max_leaves=5),
 )  # fmt: skip
+# A message as conventions have it, with anything in its places; some write it as JSON text.
+messages = st.dictionaries(
+    st.sampled_from(("role", "content", "message", "tool_calls", "id", "index", "finish_reason")),
+    json_values,
+    max_size=5,
+)
+log_bodies = st.one_of(texts, messages, json_values, messages.map(json.dumps), deep, broken_json)
+event_names = st.one_of(st.sampled_from(EVENTS), st.sampled_from(WORDS))
 attributes = st.dictionaries(
     st.one_of(st.sampled_from(KEYS), st.text(max_size=10)), values, max_size=14
 )
 times = st.one_of(st.sampled_from((0, 1, 10**18, (1 << 64) - 1)), st.integers(0, (1 << 64) - 1))
 ids = st.one_of(st.binary(max_size=20), st.just(b"\x01" * 16), st.just(b"\x01" * 8))
+# Mostly as they should be: what belongs to a span is read with it.
+trace_ids = st.one_of(st.just(b"\x01" * 16), st.just(b"\x02" * 16), ids)
+span_ids = st.one_of(st.just(b"\x01" * 8), st.just(b"\x02" * 8), ids)
 
 
 @st.composite
@@ -89,14 +109,14 @@ def trace_requests(draw: st.DrawFn) -> bytes:
         scope.scope.name = draw(st.sampled_from(SCOPES))
         for _ in range(draw(st.integers(0, 3))):
             span = scope.spans.add(
-                trace_id=draw(ids), span_id=draw(ids), parent_span_id=draw(ids),
+                trace_id=draw(trace_ids), span_id=draw(span_ids), parent_span_id=draw(span_ids),
                 start_time_unix_nano=draw(times), end_time_unix_nano=draw(times),
             )  # fmt: skip
             span.name = _text(draw(texts))
             span.attributes.extend(key_values(_sendable(draw(attributes))))
-            span.events.add(name="exception").attributes.extend(
-                key_values(_sendable(draw(attributes)))
-            )
+            for _ in range(draw(st.integers(0, 2))):
+                event = span.events.add(name=_text(draw(event_names)))
+                event.attributes.extend(key_values(_sendable(draw(attributes))))
             span.links.add(trace_id=draw(ids), span_id=draw(ids))
             span.status.message = _text(draw(texts))
             span.status.code = draw(st.sampled_from((0, 1, 2)))  # type: ignore[assignment]
@@ -111,10 +131,10 @@ def log_requests(draw: st.DrawFn) -> bytes:
     scope.scope.name = draw(st.sampled_from(SCOPES))
     for _ in range(draw(st.integers(0, 3))):
         record = scope.log_records.add(
-            time_unix_nano=draw(times), trace_id=draw(ids), span_id=draw(ids)
+            time_unix_nano=draw(times), trace_id=draw(trace_ids), span_id=draw(span_ids)
         )
-        record.body.string_value = _text(draw(texts))
-        record.event_name = draw(st.sampled_from(WORDS))
+        record.body.CopyFrom(any_value(_sendable_value(draw(log_bodies))))
+        record.event_name = draw(event_names)
         record.attributes.extend(key_values(_sendable(draw(attributes))))
     return request.SerializeToString()
 
@@ -150,6 +170,8 @@ def _sendable_value(value: Any) -> Any:
         return max(-(1 << 63), min((1 << 63) - 1, value))
     if isinstance(value, list):
         return [_sendable_value(item) for item in value]
+    if isinstance(value, dict):
+        return {_text(key): _sendable_value(item) for key, item in value.items()}
     return value
 
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fuzz.__main__ import keep
 from tests.fuzz.looks import Entry, HttpDoor, look_at_http, look_behind
-
-from whyflame.journal import Encoding, Signal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +61,18 @@ def test_inputs_found_before(tmp_path: Path, door: HttpDoor, file: Path) -> None
         door.talk(file.read_bytes())
         return
     made = Entry(tmp_path)
-    signal = Signal[file.stem.partition("-")[0].upper()]
-    encoding = Encoding.JSON if file.suffix == ".json" else Encoding.PROTOBUF
-    made.take(signal, encoding, file.read_bytes())
+    made.take_named(file.stem.partition("-")[0], file.suffix[1:], file.read_bytes())
     made.store.close()
+
+
+def test_only_what_breaks_something_alone_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last input of a round that failed need not be the one that made it fail."""
+    monkeypatch.setattr("tests.fuzz.__main__.FOUND", tmp_path / "found")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "last").write_bytes(b"traces bin\n")
+    assert "does no harm alone" in keep(tmp_path)
+    assert not (tmp_path / "found").exists()
+    (tmp_path / "last").write_bytes(b"no_signal bin\nx")
+    assert keep(tmp_path).startswith(str(tmp_path / "found" / "no_signal-"))
