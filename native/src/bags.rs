@@ -14,23 +14,33 @@ pub struct Bag {
 }
 
 /// The bag of a text: of its runs of plain letters of three and more.
-pub fn bag_of(text: &[u8], words: &Words) -> Bag {
+///
+/// Args: room for the text in small letters, with signs for everything else.
+pub fn bag_of(text: &[u8], words: &Words, room: &mut Vec<u8>) -> Bag {
     let mut bag = Bag::default();
-    let mut word: Vec<u8> = Vec::with_capacity(64);
-    for byte in text.iter().chain(&[b' ']) {
-        if byte.is_ascii_alphabetic() {
-            word.push(byte.to_ascii_lowercase());
+    room.clear();
+    room.extend(text.iter().map(|byte| byte | 0x20));
+    // What only looks like a letter now is none: "@" to "`", "[" to "{".
+    for (small, byte) in room.iter_mut().zip(text) {
+        *small = if byte.is_ascii_alphabetic() {
+            *small
         } else {
-            if word.len() >= SHORTEST {
-                add(&mut bag, &word, words);
-            }
-            word.clear();
-        }
+            0
+        };
     }
+    let mut begin = 0;
+    while let Some(size) = room[begin..].iter().position(|byte| *byte == 0) {
+        add(&mut bag, &room[begin..begin + size], words);
+        begin += size + 1;
+    }
+    add(&mut bag, &room[begin..], words);
     bag
 }
 
 fn add(bag: &mut Bag, word: &[u8], words: &Words) {
+    if word.len() < SHORTEST {
+        return;
+    }
     let hash = crc32(word);
     let known = words.find_hashed(word, hash);
     if known.signs & STOP == 0 {

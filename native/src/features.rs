@@ -43,6 +43,7 @@ pub struct Extractor {
     activity_of_call: Owned,
     tools: RefCell<HashMap<Box<[u8]>, u8>>,
     names: Names,
+    room: RefCell<Vec<u8>>,
 }
 
 impl Capsule for Extractor {
@@ -89,6 +90,7 @@ impl Extractor {
     ) -> Answer<Extractor> {
         let tools = RefCell::new(HashMap::new());
         let names = Names::new()?;
+        let room = RefCell::default();
         Ok(Extractor {
             vocabulary,
             shell,
@@ -96,6 +98,7 @@ impl Extractor {
             activity_of_call,
             tools,
             names,
+            room,
         })
     }
 
@@ -163,7 +166,8 @@ impl Extractor {
         }
         if let Some(result) = head(held[3].get(), TEXT_CHARS)? {
             found.flags |= HAS_RESULT;
-            found.result_cues = bag_of(result, &self.vocabulary.words).cues;
+            found.result_cues =
+                bag_of(result, &self.vocabulary.words, &mut self.room.borrow_mut()).cues;
         }
         Ok(Some(found))
     }
@@ -174,7 +178,7 @@ impl Extractor {
         let mut words = Vec::with_capacity(80);
         join(&kept, &mut words);
         Said {
-            bag: bag_of(text, &self.vocabulary.words),
+            bag: bag_of(text, &self.vocabulary.words, &mut self.room.borrow_mut()),
             lead: lead_of(&kept),
             words,
         }
@@ -195,7 +199,7 @@ impl Extractor {
         let mut words = Vec::with_capacity(160);
         join(&kept, &mut words);
         Said {
-            bag: bag_of(text, &self.vocabulary.words),
+            bag: bag_of(text, &self.vocabulary.words, &mut self.room.borrow_mut()),
             lead: lead_of(&kept),
             words,
         }
@@ -216,7 +220,7 @@ impl Extractor {
         }
         let stems = stems_of(text);
         *call = Call {
-            bag: bag_of(text, &self.vocabulary.words),
+            bag: bag_of(text, &self.vocabulary.words, &mut self.room.borrow_mut()),
             targets: targets_of(text, &stems),
             did: std::mem::take(&mut call.did),
             touched: Vec::new(),

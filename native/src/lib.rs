@@ -7,6 +7,7 @@ mod arguments;
 mod bags;
 mod crc;
 mod features;
+mod messages;
 mod prompts;
 mod python;
 mod record;
@@ -49,6 +50,14 @@ unsafe extern "C" fn extract(_: Raw, arguments: *const Raw, count: isize) -> Raw
     )
 }
 
+unsafe extern "C" fn single_speech(_: Raw, arguments: *const Raw, count: isize) -> Raw {
+    enter(
+        arguments,
+        count,
+        |[raw, limit]: [Borrowed<'_>; 2]| -> Answer<Owned> { messages::single_speech(raw, limit) },
+    )
+}
+
 #[no_mangle]
 pub extern "C" fn PyInit__native() -> Raw {
     module(
@@ -67,6 +76,11 @@ pub extern "C" fn PyInit__native() -> Raw {
                 "extract\0",
                 extract,
                 "Features of many spans, and which are left.\0",
+            ),
+            Method::new(
+                "single_speech\0",
+                single_speech,
+                "Role, beginning and UTF-8 of a single message.\0",
             ),
             Method::end(),
         ],

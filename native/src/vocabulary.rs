@@ -26,15 +26,21 @@ pub struct Known {
     pub cues: u32,
 }
 
+const MOST_LETTERS: usize = 24;
+
+#[derive(Clone, Copy)]
 struct Entry {
-    hash: u32,
-    word: Box<[u8]>,
+    word: [u8; MOST_LETTERS],
+    size: u8,
     known: Known,
 }
 
-/// Open addressing by CRC-32, which bags need anyway; never fuller than a quarter.
+/// Open addressing by CRC-32, which bags need anyway; never fuller than a half.
+///
+/// Most words are unknown: their look-ups end in `hashes`, which stays in the processor's caches.
 pub struct Words {
-    slots: Vec<Option<Entry>>,
+    hashes: Vec<u32>,
+    entries: Vec<Entry>,
 }
 
 impl Words {
@@ -43,10 +49,11 @@ impl Words {
     }
 
     pub fn find_hashed(&self, word: &[u8], hash: u32) -> Known {
-        let mask = self.slots.len() - 1;
+        let mask = self.hashes.len() - 1;
         let mut at = hash as usize & mask;
-        while let Some(entry) = &self.slots[at] {
-            if entry.hash == hash && *entry.word == *word {
+        while self.hashes[at] != EMPTY {
+            let entry = &self.entries[at];
+            if self.hashes[at] == hash && entry.word[..usize::from(entry.size)] == *word {
                 return entry.known;
             }
             at = (at + 1) & mask;
@@ -54,20 +61,31 @@ impl Words {
         Known::default()
     }
 
-    fn with(entries: Vec<Entry>) -> Words {
-        let size = (entries.len().max(1) * 4).next_power_of_two();
-        let mut slots: Vec<Option<Entry>> = Vec::new();
-        slots.resize_with(size, || None);
-        for entry in entries {
-            let mut at = entry.hash as usize & (size - 1);
-            while slots[at].is_some() {
+    fn with(found: Vec<(u32, Entry)>) -> Words {
+        let size = (found.len().max(1) * 2).next_power_of_two();
+        let nothing = Entry {
+            word: [0; MOST_LETTERS],
+            size: 0,
+            known: Known::default(),
+        };
+        let mut made = Words {
+            hashes: vec![EMPTY; size],
+            entries: vec![nothing; size],
+        };
+        for (hash, entry) in found {
+            let mut at = hash as usize & (size - 1);
+            while made.hashes[at] != EMPTY {
                 at = (at + 1) & (size - 1);
             }
-            slots[at] = Some(entry);
+            made.hashes[at] = hash;
+            made.entries[at] = entry;
         }
-        Words { slots }
+        made
     }
 }
+
+/// Marks a free place: CRC-32 of nothing, which is no word.
+const EMPTY: u32 = 0;
 
 /// All tables: of lower-case words, of tokens that open a clause (`lead` says how far), of edges.
 pub struct Vocabulary {
@@ -103,11 +121,21 @@ pub fn read_words(table: Borrowed<'_>) -> Answer<Words> {
                 .ok_or(Failure::Unfit("bits of a word are no 32-bit integer\0"))?;
         }
         let [signs, lead, cues] = numbers;
-        entries.push(Entry {
-            hash: crc32(word),
-            word: word.into(),
-            known: Known { signs, lead, cues },
-        });
+        entries.push((crc32(word), entry_of(word, Known { signs, lead, cues })?));
     }
     Ok(Words::with(entries))
+}
+
+fn entry_of(word: &[u8], known: Known) -> Answer<Entry> {
+    let mut letters = [0; MOST_LETTERS];
+    match letters.get_mut(..word.len()) {
+        // A hash of 0 would look like a free place; no word of the tables has it.
+        Some(place) if crc32(word) != EMPTY => place.copy_from_slice(word),
+        _ => return Err(Failure::Unfit("a word that no table holds\0")),
+    }
+    Ok(Entry {
+        word: letters,
+        size: word.len() as u8,
+        known,
+    })
 }

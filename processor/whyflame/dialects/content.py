@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from whyflame.dialects.long_input import newest_user_in
 from whyflame.dialects.messages import (
+    ROLES,
     Message,
     asked_calls,
     flatten_text,
@@ -16,7 +18,7 @@ from whyflame.dialects.messages import (
     walk_messages,
 )
 from whyflame.dialects.plans import keeps_plan, plan_items
-from whyflame.dialects.single_message import single_message
+from whyflame.dialects.single_message import single_message, single_value
 from whyflame.dialects.values import cut_text, read_any, read_text
 from whyflame.model import Content, Kind
 
@@ -30,7 +32,12 @@ if TYPE_CHECKING:
 __all__ = ["fill_content", "set_prompt", "set_text"]
 
 PROMPT_LIMIT, TEXT_LIMIT = 400, 200
+# Programs put it in front of the first request of a session: a listing of files, the date.
+_CONTEXT = re.compile(r"\s*<session_context>.*</session_context>\s*(?=\S)", re.DOTALL)
 _MASKS = frozenset({"__REDACTED__", '"__REDACTED__"', "{}", "[]", "null"})
+_LONGEST_MASK = max(map(len, _MASKS))
+_REMEMBERED, _REMEMBERED_BYTES = 512, 16_384
+_hashes: dict[bytes, tuple[bytes, str]] = {}
 
 
 def _value_text(raw: bytes, *, flat: bool = False) -> str | None:
@@ -41,7 +48,12 @@ def _value_text(raw: bytes, *, flat: bool = False) -> str | None:
         if value in (None, ""):
             return None
         text = (flatten_text(value) if flat else "") or _json(value)
-    return None if text in _MASKS else text
+    return None if _is_mask(text) else text
+
+
+def _is_mask(text: str) -> bool:
+    # To look a text of 2 KB up takes a microsecond.
+    return len(text) <= _LONGEST_MASK and text in _MASKS
 
 
 def _json(value: Any) -> str:
@@ -56,10 +68,29 @@ def set_text(content: Content, part: str, text: str, limit: int = TEXT_LIMIT) ->
 
 def set_prompt(content: Content, text: str, user_messages: int | None) -> None:
     """Stores the newest user message: cut text, whole length, hash of the whole."""
-    whole = text.encode("utf-8", "replace")
-    content.prompt, content.prompt_bytes = text[:PROMPT_LIMIT], len(whole)
-    content.prompt_sha256 = hashlib.sha256(whole).hexdigest()
+    if text[:1] == "<" and (context := _CONTEXT.match(text)):
+        text = text[context.end() :]
+    _set_prompt(content, text[:PROMPT_LIMIT], text.encode("utf-8", "replace"), user_messages)
+
+
+def _set_prompt(content: Content, head: str, whole: bytes, user_messages: int | None) -> None:
+    content.prompt, content.prompt_bytes = head, len(whole)
+    content.prompt_sha256 = _hash_of(whole)
     content.user_messages = user_messages
+
+
+def _hash_of(prompt: bytes) -> str:
+    """SHA-256; of 100 calls of an agent 62 have the message of the call before."""
+    end = prompt[-64:]
+    known = _hashes.get(end)
+    if known is not None and known[0] == prompt:
+        return known[1]
+    found = hashlib.sha256(prompt).hexdigest()
+    if len(prompt) <= _REMEMBERED_BYTES:
+        if len(_hashes) >= _REMEMBERED:
+            _hashes.clear()
+        _hashes[end] = prompt, found
+    return found
 
 
 def fill_content(
@@ -70,9 +101,10 @@ def fill_content(
 ) -> None:
     """Fills `span.content` and `span.asked` from the keys that its shape has."""
     content = span.content or Content()
-    if span.kind in (Kind.LLM, Kind.EMBED, Kind.AGENT):
+    if span.kind in (Kind.LLM, Kind.EMBED, Kind.AGENT, Kind.PROMPT):
         _fill_prompt(content, attributes, keys.get("prompt", ()), indexed)
-        _fill_response(span, content, attributes, keys.get("response", ()), indexed)
+        if span.kind is not Kind.PROMPT:
+            _fill_response(span, content, attributes, keys.get("response", ()), indexed)
     elif span.kind in (Kind.TOOL, Kind.CONTROL):
         _fill_tool(span, content, attributes, keys)
     span.content = content
@@ -89,7 +121,18 @@ def _fill_prompt(
     if indexed and indexed.prompt and _fill_indexed_prompt(content, attributes, indexed):
         return
     for key in keys:
-        text = _value_text(attributes[key])
+        raw = attributes[key]
+        single = single_value(raw, PROMPT_LIMIT)
+        if single is not None and (role := ROLES.get(single[0])) is not None:
+            content.user_messages = int(role == "user")
+            if single[1][:1] == "<" and role == "user":  # perhaps not the user's own words
+                set_prompt(content, single[2].decode(errors="replace"), 1)
+                return
+            if single[1] and role == "user":
+                _set_prompt(content, single[1], single[2], 1)
+                return
+            continue
+        text = _value_text(raw)
         if not text:
             continue
         newest, count = newest_user_in(text)
@@ -126,27 +169,37 @@ def _fill_response(
     if indexed and (indexed.response or indexed.calls):
         calls = [read_text(attributes[key]) for key in indexed.calls]
         span.asked = tuple(dict.fromkeys(call for call in calls if call))
-        raw = (attributes[key] for key in indexed.response)
-        parts = [text for value in raw if (text := _value_text(value, flat=True))]
+        values = (attributes[key] for key in indexed.response)
+        parts = [text for value in values if (text := _value_text(value, flat=True))]
         if parts:
             set_text(content, "response", "\n".join(parts))
         return
     for key in keys:
-        text = _value_text(attributes[key])
-        if not text:
-            continue
-        single = single_message(text) if text[0] == "[" else None
-        if single is not None:  # speaks, asks for nothing
-            if content.response is None and single[1]:
-                set_text(content, "response", single[1])
-            continue
-        parsed = parse(text) if text[0] in "[{" else None
-        messages = walk_messages(parsed) if parsed is not None else []
-        if span.kind is Kind.LLM and not span.asked and not _only_speak(messages):
-            span.asked = tuple(asked_calls(parsed))
-        spoken = _response_text(parsed, messages) if parsed is not None else text
-        if content.response is None and spoken:
-            set_text(content, "response", spoken)
+        raw = attributes[key]
+        speech = single_value(raw, TEXT_LIMIT)
+        if speech is None:
+            _read_response(span, content, raw)
+        elif content.response is None and speech[1]:  # speaks, asks for nothing
+            content.response, content.response_bytes = speech[1], len(speech[2])
+
+
+def _read_response(span: Span, content: Content, raw: bytes) -> None:
+    """What was said, where nothing was found before; and which tools are asked for."""
+    text = _value_text(raw)
+    if not text:
+        return
+    single = single_message(text) if text[0] == "[" else None
+    if single is not None:
+        if content.response is None and single[1]:
+            set_text(content, "response", single[1])
+        return
+    parsed = parse(text) if text[0] in "[{" else None
+    messages = walk_messages(parsed) if parsed is not None else []
+    if span.kind is Kind.LLM and not span.asked and not _only_speak(messages):
+        span.asked = tuple(asked_calls(parsed))
+    spoken = _response_text(parsed, messages) if parsed is not None else text
+    if content.response is None and spoken:
+        set_text(content, "response", spoken)
 
 
 def _only_speak(messages: list[Message]) -> bool:
@@ -184,7 +237,7 @@ def _cut(raw: bytes, *, flat: bool) -> tuple[str | None, int]:
     if cut is None:
         text = _value_text(raw, flat=flat) or ""
         return text[:TEXT_LIMIT] or None, _bytes_of(text)
-    return (None, 0) if cut[0] in _MASKS else cut
+    return (None, 0) if _is_mask(cut[0]) else cut
 
 
 def _bytes_of(text: str) -> int:
