@@ -2,7 +2,16 @@
 
 from whyflame.content.evidence import evidence
 from whyflame.content.features import Features, decode, extract, extract_all
-from whyflame.content.joining import join_features
+from whyflame.content.joining import has_text, join_features
 from whyflame.content.redact import redact
 
-__all__ = ["Features", "decode", "evidence", "extract", "extract_all", "join_features", "redact"]
+__all__ = [
+    "Features",
+    "decode",
+    "evidence",
+    "extract",
+    "extract_all",
+    "has_text",
+    "join_features",
+    "redact",
+]

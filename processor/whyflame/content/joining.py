@@ -9,7 +9,7 @@ from whyflame.content.features import FIELD, HAS_PROMPT, HAS_RESPONSE, RECORD, R
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["join_features"]
+__all__ = ["has_text", "join_features"]
 
 # Places in the record, and of the fields in the tail.
 _FLAGS, _LEAD, _SAID_CUES, _ASKED_CUES, _ASKED_SIZE, _SAID_SIZE = 1, 3, 4, 6, 7, 8
@@ -18,6 +18,11 @@ _SAID, _ASKED, _ASKED_EXCERPT, _SAID_EXCERPT = 0, 1, 5, 6
 
 _Part = tuple[list[Any], list[str]]
 """Record and tail."""
+
+
+def has_text(features: bytes) -> bool:
+    """Whether any text was seen; features may hold nothing, or lengths alone."""
+    return features[_FLAGS] != 0
 
 
 def join_features(own: bytes | None, others: Sequence[bytes]) -> bytes | None:

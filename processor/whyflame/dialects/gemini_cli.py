@@ -51,7 +51,13 @@ _CONTENT = {
 }
 
 
+# Of two views of one call the numbers of the event count: it has the cache and thinking.
+_EVENT_WIRE, _SPAN_WIRE = 6, 5
+
+
 def _finish(reading: Reading, span: Span) -> None:
+    if span.signal == "span":
+        span.wire = _SPAN_WIRE
     if reading.name.endswith(".api_error") or reading.flag("success") is False:
         span.status = Status.ERROR
 
@@ -71,7 +77,7 @@ GEMINI_CLI = Dialect(
     usage=_USAGE,
     reasoning_outside=True,
     content=_CONTENT,
-    wire=6,
+    wire=_EVENT_WIRE,
     events=_events("gemini_cli"),
     finish=_finish,
 )
@@ -84,7 +90,7 @@ QWEN_CODE = Dialect(
     fields=_FIELDS,
     usage=_USAGE,
     content=_CONTENT,
-    wire=6,
+    wire=_EVENT_WIRE,
     events=_events("qwen-code"),
     finish=_finish,
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from whyflame.content import has_text
 from whyflame.model import Kind, Status
 
 if TYPE_CHECKING:
@@ -96,12 +97,20 @@ def build_lanes(operations: Sequence[Operation]) -> list[Lane]:
         if lane.parent is None and operation.lane_parent is not None:
             lane.parent, lane.parent_step = operation.lane_parent, operation.lane_parent_step
         if operation.same_as is None:
-            _place(lane, operation, operation.span.features or twins.get(operation.span.span_key))
+            twin = twins.get(operation.span.span_key)
+            _place(lane, operation, _telling(operation.span.features, twin))
     return list(lanes.values())
 
 
 def _order(operation: Operation) -> int:
     return operation.seq
+
+
+def _telling(own: bytes | None, twin: bytes | None) -> bytes | None:
+    """Features of the view that counts, unless only another one saw any text."""
+    if twin is None or (own is not None and has_text(own)):
+        return own
+    return twin if own is None or has_text(twin) else own
 
 
 def _features_of_twins(operations: Iterable[Operation]) -> dict[int, bytes]:

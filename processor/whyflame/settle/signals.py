@@ -10,6 +10,8 @@ from whyflame.settle.sessions import known_sessions
 from whyflame.settle.views import CALLS, is_call
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whyflame.model import Span
     from whyflame.settle.ledger import Ledger
 
@@ -20,6 +22,8 @@ EVENTS_FIRST = frozenset({"gemini_cli", "qwen_code"})
 
 _NEAR_NS = 5_000_000_000
 """How far apart both signals may write one operation."""
+
+_Key = tuple[object, ...]
 
 _COUNTED = (Kind.LLM, Kind.EMBED, Kind.TOOL, Kind.CONTROL)
 
@@ -54,28 +58,50 @@ def _drop_other(ledger: Ledger, dialect: str, events: list[int], spans: list[int
 
 
 def _attach(ledger: Ledger, counted: list[int], others: list[int]) -> None:
-    """Makes each of the others a view of its counterpart, which may lack a cost or a name."""
-    free: dict[tuple[object, ...], list[int]] = {}
+    """Makes each of the others a view of its counterpart, which may lack a cost, a name or a text.
+
+    First by all that usage says, then by its sums: one signal may not tell the cache and thinking.
+    """
+    left = _pair(ledger, counted, others, _counterpart_key)
+    taken = {ledger.head[index] for index in others}
+    for index in _pair(ledger, [i for i in counted if i not in taken], left, _sums_key):
+        ledger.drop(index, "other_signal")
+
+
+def _pair(
+    ledger: Ledger, counted: list[int], others: list[int], key_of: Callable[[Span], _Key | None]
+) -> list[int]:
+    """Merges others with the nearest in time of equal key, each once; those that found none."""
+    free: dict[_Key | None, list[int]] = {}
     for index in counted:
-        free.setdefault(_counterpart_key(ledger.spans[index]), []).append(index)
+        free.setdefault(key_of(ledger.spans[index]), []).append(index)
+    free.pop(None, None)
+    left = []
     for index in others:
-        span = ledger.spans[index]
-        near = [
-            (abs(_end(span) - _end(ledger.spans[candidate])), candidate)
-            for candidate in free.get(_counterpart_key(span), ())
-        ]
+        candidates = free.get(key_of(ledger.spans[index]), [])
+        end = _end(ledger.spans[index])
+        near = [(abs(end - _end(ledger.spans[candidate])), candidate) for candidate in candidates]
         distance, found = min(near, default=(_NEAR_NS, -1))
-        if found < 0 or distance >= _NEAR_NS:
-            ledger.drop(index, "other_signal")
+        if distance >= _NEAR_NS:
+            left.append(index)
             continue
-        free[_counterpart_key(span)].remove(found)
+        candidates.remove(found)
         ledger.merge(found, index, "other_signal")
+    return left
 
 
-def _counterpart_key(span: Span) -> tuple[object, ...]:
+def _counterpart_key(span: Span) -> _Key:
     if span.kind is Kind.TOOL:
         return (span.kind, span.call_id or span.tool)
     return (span.kind, *usage_key(span))
+
+
+def _sums_key(span: Span) -> _Key | None:
+    """Input with its cache, and output without thinking; None where that says nothing."""
+    if span.kind is Kind.TOOL or span.input_uncached is None or span.output_visible is None:
+        return None
+    read = span.input_uncached + (span.cache_read or 0) + (span.cache_write or 0)
+    return (span.kind, read, span.output_visible)
 
 
 def _end(span: Span) -> int:

@@ -19,6 +19,13 @@ __all__ = ["EVERYTHING", "count_lost", "coverage", "coverage_numbers"]
 _CLAIMS = "(claimed_input IS NOT NULL OR claimed_output IS NOT NULL)"
 _REMARKABLE = f"{_CLAIMS} OR (dubious IS NOT NULL AND len(dubious) > 0)"
 
+_HAS_TEXT = "s.prompt_sha256 IS NOT NULL OR coalesce(s.output_bytes, 0) > 0"
+# Calls whose text another view of them has.
+_TOLD_ELSEWHERE = (
+    "SELECT v.same_as FROM settled_now v JOIN spans s USING (span_key) "
+    f"WHERE v.same_as IS NOT NULL AND ({_HAS_TEXT})"
+)
+
 _Rows = Callable[[str], list[tuple[Any, ...]]]
 """Runs a query with the parameters of the filter."""
 
@@ -179,8 +186,8 @@ def _producers(store: Readable, rows: _Rows, base: str) -> list[dict[str, Any]]:
             f"count(*) FILTER (o.kind = {llm}), "
             f"count(*) FILTER (o.kind = {llm} AND {no_usage}), "
             "count(*) FILTER (NOT o.session_known), "
-            f"count(*) FILTER (o.kind = {llm} AND s.prompt_sha256 IS NULL "
-            "AND coalesce(s.output_bytes, 0) = 0) "
+            f"count(*) FILTER (o.kind = {llm} AND NOT ({_HAS_TEXT}) "
+            f"AND o.span_key NOT IN ({_TOLD_ELSEWHERE})) "
             f"FROM {base} o JOIN spans s USING (span_key) JOIN origins USING (origin) WHERE o.counted "
             "GROUP BY ALL ORDER BY 4 DESC, 2, 3, 1"
         )

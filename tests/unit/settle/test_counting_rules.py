@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.otlp import Row, logs, traces
+from tests.otlp import MS, T0, Row, logs, traces
 
 from whyflame.dialects import read_logs, read_traces
 from whyflame.model import Kind, Operation, Span, Status
@@ -15,6 +15,10 @@ from whyflame.settle.counting import count
 from whyflame.settle.totals import sum_operations
 from whyflame.settle.views import same_tool
 
+GEMINI = {
+    "event.name": "gemini_cli.api_response", "model": "gemini-2.5-flash", "output_token_count": 10,
+    "cached_content_token_count": 60, "thoughts_token_count": 5, "duration_ms": 50,
+}  # fmt: skip
 ANTHROPIC, OPENAI = "com.anthropic.sdk.python", "opentelemetry.instrumentation.openai.v1"
 
 
@@ -350,6 +354,35 @@ def test_an_event_below_the_tool_span_that_is_its_view() -> None:
     above, below = number([span, event])
     assert (below.counted, above.counted, above.why) == (True, False, "other_signal")
     assert above.same_as == below.span.span_key
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_span_that_says_less_than_its_event_is_a_view_of_it(order: int) -> None:
+    """Without what the cache and thinking took, sums and time tell it; numbers are the event's."""
+    events = [
+        logs("gemini-cli", {**GEMINI, "input_token_count": at, "session.id": "s"}, time_ms=ends)
+        for at, ends in ((100, 100), (100, 900), (300, 950))
+    ]
+    attributes = {"gen_ai.operation.name": "llm_call", "gen_ai.usage.output_tokens": 10}
+    spans = traces(
+        *(
+            Row("gemini-cli", "llm_call",
+                {**attributes, "gen_ai.usage.input_tokens": at, "gen_ai.conversation.id": "s"},
+                trace=id_ + 1, id=id_, start=ends - 50, end=ends + 1)
+            for id_, at, ends in ((1, 100, 900), (2, 100, 100), (3, 299, 950))
+        )
+    )  # fmt: skip
+    read = [span for event in events for span in read_logs(event, tenant="", received_ns=1)]
+    read += read_traces(spans, tenant="", received_ns=1)
+    operations = number(read[::order])
+    calls = {op.span.span_key: op for op in operations if op.counted}
+    assert [(op.cache_read, op.reasoning, op.output_visible) for op in calls.values()] == [
+        (60, 5, 10)
+    ] * 3
+    ends = {op.span.span_key: op.span.end_ns for op in operations}
+    views = {op.span.end_ns: op.same_as for op in operations if not op.counted}
+    paired = [ends.get(same or -1) for _, same in sorted(views.items())]
+    assert paired == [T0 + 100 * MS, T0 + 900 * MS, None]
 
 
 def test_cycles_do_not_loop() -> None:
