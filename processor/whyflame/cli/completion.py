@@ -11,6 +11,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from whyflame.cli.target import refuse_target
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -77,6 +79,7 @@ def add_parser(subparsers: Any) -> None:
     """Declare the command."""
     parser = subparsers.add_parser("completion", help="print a script that completes in your shell")
     parser.add_argument("shell", choices=SHELLS)
+    refuse_target(parser, "the script is made from the commands alone")
     parser.set_defaults(run=run)
 
 
@@ -105,7 +108,7 @@ def _walk(parser: argparse.ArgumentParser, words: str, text: str) -> Iterator[_C
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             below = action.choices
             helps = {str(each.dest): each.help or "" for each in action._choices_actions}  # noqa: SLF001
-        else:
+        elif action.help != argparse.SUPPRESS:
             options.append(_option(action))
     yield _Command(words, text, tuple(below), tuple(options))
     for name, child in below.items():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyflame.cli.segment import print_rules
+from whyflame.cli.target import refuse_target
 
 if TYPE_CHECKING:
     import argparse
@@ -54,6 +55,11 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument(
         "--blank-text", action="store_true", help="leave out all that was said (content off)"
+    )
+    refuse_target(
+        parser,
+        "a store holds no annotation to compare with, so trajectories come from files; "
+        "`whyflame segment --segmenter N` tries a segmenter on what a store or a server has",
     )
     parser.set_defaults(run=run)
 

@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from whyflame.cli.target import data_dir, load_config, refuse_target
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
@@ -32,6 +34,12 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--config", metavar="F", help="configuration, for --reindex")
     parser.add_argument("--format", choices=("table", "json"), default="table")
+    refuse_target(
+        parser,
+        "the journal is read from its files, also while a server uses them: give the server's "
+        "--data-dir DIR, on its machine; URL/api/v1/behind tells how far a server is behind",
+        "--url",
+    )
     parser.set_defaults(run=run)
 
 
@@ -41,7 +49,6 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         NothingMatched: The directory holds no journal.
     """
-    from whyflame.cli.target import data_dir
     from whyflame.errors import NothingMatched
     from whyflame.journal.inspect import inspect_journal
 
@@ -59,7 +66,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _reindex(args: argparse.Namespace) -> int:
     from whyflame.app.offline import reindex
-    from whyflame.cli.target import data_dir, load_config
 
     done = reindex(data_dir(args), load_config(args))
     print(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from argparse import SUPPRESS, ArgumentTypeError
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +37,23 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--token-file", metavar="F", help="file with the server's bearer token")
     group.add_argument("--tenant", metavar="T", default="", help="whose data; none by default")
     group.add_argument("--config", metavar="F", help="configuration, for own views and fields")
+
+
+def refuse_target(parser: argparse.ArgumentParser, why: str, *options: str) -> None:
+    """Where a store or a server means nothing: `options` are taken, and answered with the reason.
+
+    Args:
+        parser: Of the command. why: What it reads instead, and what to do.
+        options: Of `--data-dir` and `--url` those it does not take; both when none is named.
+    """
+    names = options or ("--data-dir", "--url")
+    parser.epilog = f"No {' or '.join(names)} here: {why}"
+    for name in names:
+        parser.add_argument(name, type=partial(_refuse, why), metavar="", help=SUPPRESS)
+
+
+def _refuse(why: str, _value: str) -> str:
+    raise ArgumentTypeError(why)
 
 
 def load_config(args: argparse.Namespace) -> Config:

@@ -49,6 +49,30 @@ def test_a_store_or_a_server_can_be_asked(command: str) -> None:
     assert {"--data-dir", "--url"} <= set(flags)
 
 
+@pytest.mark.parametrize(
+    ("words", "way_out"),
+    [
+        (["eval", "f.jsonl", "--data-dir", "d"], "whyflame segment --segmenter"),
+        (["eval", "f.jsonl", "--url", "http://h"], "whyflame segment --segmenter"),
+        (["completion", "bash", "--data-dir", "d"], "from the commands alone"),
+        (["completion", "bash", "--url", "http://h"], "from the commands alone"),
+        (["journal", "--url", "http://h"], "give the server's --data-dir DIR"),
+    ],
+)
+def test_where_a_store_means_nothing_the_command_says_why(
+    words: list[str], way_out: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also in its help; completion does not offer what is not taken."""
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert f"argument {words[-2]}: " in said
+    assert way_out in said
+    parser = parsers()[words[0]]
+    assert way_out in " ".join(parser.format_help().split())
+
+
 @pytest.mark.parametrize("command", parsers())
 def test_command_alone_has_the_help_that_it_has_among_all(
     command: str, capsys: pytest.CaptureFixture[str]
