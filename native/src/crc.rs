@@ -1,5 +1,8 @@
 //! CRC-32 as zlib computes it, of short texts: words and names.
 
+/// Mirrored: the lowest bit is the highest power.
+pub const POLYNOMIAL: u32 = 0xEDB8_8320;
+
 static TABLES: [[u32; 256]; 4] = tables();
 
 const fn tables() -> [[u32; 256]; 4] {
@@ -9,7 +12,7 @@ const fn tables() -> [[u32; 256]; 4] {
         let (mut value, mut bit) = (at as u32, 0);
         while bit < 8 {
             value = if value & 1 == 1 {
-                0xEDB8_8320 ^ (value >> 1)
+                POLYNOMIAL ^ (value >> 1)
             } else {
                 value >> 1
             };
@@ -33,7 +36,12 @@ const fn tables() -> [[u32; 256]; 4] {
 }
 
 pub fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = !0;
+    !update(!0, bytes)
+}
+
+/// The register behind some bytes.
+pub fn update(register: u32, bytes: &[u8]) -> u32 {
+    let mut crc = register;
     let mut fours = bytes.chunks_exact(4);
     for four in &mut fours {
         let value = crc ^ u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
@@ -45,5 +53,5 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     for byte in fours.remainder() {
         crc = TABLES[0][((crc ^ u32::from(*byte)) & 0xFF) as usize] ^ (crc >> 8);
     }
-    !crc
+    crc
 }

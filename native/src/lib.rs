@@ -5,17 +5,21 @@
 
 mod arguments;
 mod bags;
+mod checksum;
 mod crc;
 mod features;
 mod messages;
+mod otlp;
 mod prompts;
 mod python;
 mod record;
 mod vocabulary;
 mod words;
 
+use std::ffi::CStr;
+
 use features::Extractor;
-use python::{enter, module, Answer, Borrowed, Failure, Method, Owned, Raw};
+use python::{enter, module, unlocked, Answer, Borrowed, Capsule, Failure, Method, Owned, Raw};
 use vocabulary::{read_signs, read_words, Vocabulary, SIGNS};
 
 unsafe extern "C" fn prepare(_: Raw, arguments: *const Raw, count: isize) -> Raw {
@@ -58,6 +62,78 @@ unsafe extern "C" fn single_speech(_: Raw, arguments: *const Raw, count: isize) 
     )
 }
 
+/// Texts shorter than this are done sooner than other threads are woken.
+const WORTH_UNLOCKING: usize = 1 << 14;
+
+fn beside<T>(size: usize, run: impl FnOnce() -> T) -> T {
+    if size < WORTH_UNLOCKING {
+        run()
+    } else {
+        unlocked(run)
+    }
+}
+
+impl Capsule for otlp::Schema {
+    const NAME: &'static CStr =
+        unsafe { CStr::from_bytes_with_nul_unchecked(b"whyflame_native.Schema\0") };
+}
+
+unsafe extern "C" fn request_schema(_: Raw, arguments: *const Raw, count: isize) -> Raw {
+    enter(
+        arguments,
+        count,
+        |[table, item, time]: [Borrowed<'_>; 3]| -> Answer<Owned> {
+            let number =
+                |given: Borrowed<'_>| given.integer().and_then(|n| usize::try_from(n).ok());
+            match (number(item), number(time)) {
+                (Some(item), Some(time)) => otlp::Schema::new(table.bytes()?, item, time)
+                    .ok_or(Failure::Unfit("no schema\0"))
+                    .and_then(Owned::capsule),
+                _ => Err(Failure::Unfit("no number\0")),
+            }
+        },
+    )
+}
+
+unsafe extern "C" fn look_at_request(_: Raw, arguments: *const Raw, count: isize) -> Raw {
+    enter(
+        arguments,
+        count,
+        |[schema, body, earliest, latest]: [Borrowed<'_>; 4]| -> Answer<Owned> {
+            let schema: &otlp::Schema = schema.capsule()?;
+            let time = |given: Borrowed<'_>| given.integer().and_then(|n| u64::try_from(n).ok());
+            let (earliest, latest) = match (time(earliest), time(latest)) {
+                (Some(earliest), Some(latest)) => (earliest, latest),
+                _ => return Err(Failure::Unfit("no time\0")),
+            };
+            let body = body.bytes()?;
+            match beside(body.len(), || otlp::look(schema, body, earliest, latest)) {
+                None => Ok(Owned::none()),
+                Some(found) => Owned::tuple([
+                    Owned::integer(found.items)?,
+                    Owned::integer(usize::from(found.is_time_wrong))?,
+                ]),
+            }
+        },
+    )
+}
+
+unsafe extern "C" fn crc32(_: Raw, arguments: *const Raw, count: isize) -> Raw {
+    enter(
+        arguments,
+        count,
+        |[text, before]: [Borrowed<'_>; 2]| -> Answer<Owned> {
+            let before = before.integer().and_then(|value| u32::try_from(value).ok());
+            let before = before.ok_or(Failure::Unfit("no checksum\0"))?;
+            let buffer = text.buffer()?;
+            let content = buffer.content();
+            beside(content.len(), || checksum::checksum(content, before))
+                .ok_or(Failure::Unfit("not on this processor\0"))
+                .and_then(|found| Owned::integer(found as usize))
+        },
+    )
+}
+
 #[no_mangle]
 pub extern "C" fn PyInit__native() -> Raw {
     module(
@@ -65,6 +141,10 @@ pub extern "C" fn PyInit__native() -> Raw {
         &[
             ("VERSION\0", concat!(env!("CARGO_PKG_VERSION"), "\0")),
             ("SIGNS\0", SIGNS),
+            (
+                "CHECKSUM\0",
+                if checksum::is_fast() { "clmul\0" } else { "\0" },
+            ),
         ],
         vec![
             Method::new(
@@ -82,6 +162,17 @@ pub extern "C" fn PyInit__native() -> Raw {
                 single_speech,
                 "Role, beginning and UTF-8 of a single message.\0",
             ),
+            Method::new(
+                "request_schema\0",
+                request_schema,
+                "Messages and fields that a request may have; a handle.\0",
+            ),
+            Method::new(
+                "look_at_request\0",
+                look_at_request,
+                "Items of a request, and whether a time is wrong; None: parse it.\0",
+            ),
+            Method::new("crc32\0", crc32, "As zlib's, faster.\0"),
             Method::end(),
         ],
     )

@@ -42,6 +42,23 @@ pub struct ModuleDef {
     free: *mut c_void,
 }
 
+/// `Py_buffer`, part of the stable ABI since 3.11.
+#[repr(C)]
+struct View {
+    content: *mut c_void,
+    owner: Raw,
+    size: isize,
+    item_size: isize,
+    is_read_only: c_int,
+    dimensions: c_int,
+    format: *mut c_char,
+    shape: *mut isize,
+    strides: *mut isize,
+    suboffsets: *mut isize,
+    internal: *mut c_void,
+}
+
+const SIMPLE: c_int = 0;
 const FASTCALL: c_int = 0x80;
 const ABI3: c_int = 3;
 
@@ -75,6 +92,10 @@ extern "C" {
     fn PyTuple_New(size: isize) -> Raw;
     fn PyTuple_GetItem(tuple: Raw, at: isize) -> Raw;
     fn PyTuple_SetItem(tuple: Raw, at: isize, item: Raw) -> c_int;
+    fn PyObject_GetBuffer(object: Raw, view: *mut View, flags: c_int) -> c_int;
+    fn PyBuffer_Release(view: *mut View);
+    fn PyEval_SaveThread() -> *mut c_void;
+    fn PyEval_RestoreThread(state: *mut c_void);
     fn PyCapsule_New(
         pointer: *mut c_void,
         name: *const c_char,
@@ -304,6 +325,49 @@ pub fn string(content: &[u8]) -> Answer<Owned> {
             content.len() as isize,
         ))
     }
+}
+
+/// Memory of an object that has some: of bytes, of a part of a mapping. It stays while this lives.
+pub struct Buffer<'a>(View, PhantomData<&'a ()>);
+
+impl<'a> Borrowed<'a> {
+    pub fn buffer(self) -> Answer<Buffer<'a>> {
+        let mut view = std::mem::MaybeUninit::<View>::zeroed();
+        match unsafe { PyObject_GetBuffer(self.raw(), view.as_mut_ptr(), SIMPLE) } {
+            0 => Ok(Buffer(unsafe { view.assume_init() }, PhantomData)),
+            _ => Err(Failure::Raised),
+        }
+    }
+}
+
+impl Buffer<'_> {
+    /// Nobody may write to it meanwhile, as with every reader of such memory.
+    pub fn content(&self) -> &[u8] {
+        match self.0.size {
+            0 => &[],
+            size => unsafe { std::slice::from_raw_parts(self.0.content.cast(), size as usize) },
+        }
+    }
+}
+
+impl Drop for Buffer<'_> {
+    fn drop(&mut self) {
+        unsafe { PyBuffer_Release(&mut self.0) }
+    }
+}
+
+/// Do what touches no object while other threads of Python run.
+pub fn unlocked<T>(run: impl FnOnce() -> T) -> T {
+    struct Lock(*mut c_void);
+    impl Drop for Lock {
+        fn drop(&mut self) {
+            unsafe { PyEval_RestoreThread(self.0) }
+        }
+    }
+    let lock = Lock(unsafe { PyEval_SaveThread() });
+    let done = run();
+    drop(lock);
+    done
 }
 
 /// Every call from Python passes here: no panic crosses the border, errors become exceptions.

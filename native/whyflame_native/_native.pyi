@@ -3,8 +3,10 @@ from typing import Any
 
 VERSION: str
 SIGNS: str
+CHECKSUM: str
 
 class Extractor: ...  # opaque
+class Schema: ...  # opaque
 
 _Words = list[tuple[str, int, int, int]]
 
@@ -21,3 +23,8 @@ def extract(
     extractor: Extractor, spans: list[Any], modes: list[str], /
 ) -> tuple[list[bytes | None], list[int]]: ...
 def single_speech(raw: bytes, limit: int, /) -> tuple[str, str, bytes] | None: ...
+def request_schema(table: bytes, item: int, time: int, /) -> Schema: ...
+def look_at_request(
+    schema: Schema, body: bytes, earliest: int, latest: int, /
+) -> tuple[int, int] | None: ...
+def crc32(text: bytes | memoryview, before: int, /) -> int: ...

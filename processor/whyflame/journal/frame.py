@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from zlib import crc32
 
+from whyflame import native
 from whyflame.errors import PermanentError
 
 __all__ = [
@@ -39,6 +40,8 @@ HEADER_BYTES = _HEADER.size
 BLOCK_BYTES = 4096  # of files, for writes past the system's cache: no device wants more
 MAX_PAYLOAD_BYTES = 1 << 30
 MAX_TENANT_BYTES = 1024
+# Of megabytes: the same checksum, in less than half the time.
+_body_crc = native.part.crc32 if native.part is not None and native.part.CHECKSUM else crc32
 
 
 class Signal(IntEnum):
@@ -87,7 +90,7 @@ def encode_head(
         raise PermanentError(f"tenant name longer than {MAX_TENANT_BYTES} bytes", "bad_tenant")
     if len(payload) > MAX_PAYLOAD_BYTES:
         raise PermanentError(f"request larger than {MAX_PAYLOAD_BYTES} bytes", "too_large")
-    body_crc = crc32(payload, crc32(name))
+    body_crc = _body_crc(payload, crc32(name))
     sizes = (len(name), len(payload))
     head = _HEADER.pack(MARKER, signal, encoding, *sizes, received_ns, body_crc, 0)
     return head[:_CHECKED] + struct.pack("<I", crc32(head[:_CHECKED])) + name
@@ -124,7 +127,7 @@ def find_header(data: bytes, start: int) -> int | None:
 def is_intact(header: Header, data: bytes | memoryview, at: int) -> bool:
     """True when tenant and payload of the frame at `at` match their checksum."""
     body = memoryview(data)[at + HEADER_BYTES : at + header.frame_bytes]
-    return crc32(body) == header.body_crc
+    return _body_crc(body, 0) == header.body_crc
 
 
 def padding_bytes(data: bytes | memoryview, at: int, offset: int) -> int:

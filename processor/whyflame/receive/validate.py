@@ -1,4 +1,4 @@
-"""Is this body the request it claims to be? One parse with upb; no walk over attributes."""
+"""Is this body the request it claims to be? One look or parse; no walk over attributes in Python."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from google.protobuf.message import DecodeError
 from whyflame.errors import PermanentError
 from whyflame.journal import Encoding, Signal
 from whyflame.journal.otlp_json import request_class, to_protobuf
-from whyflame.receive.warnings import warning_about
+from whyflame.receive.structure import look_at
+from whyflame.receive.warnings import CLOCK_WRONG, believed_times, warning_about
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,12 +35,21 @@ class Checked:
 
 
 def check(signal: Signal, encoding: Encoding, body: bytes) -> Checked:
-    """Parse a body.
+    """Judge a body.
 
     Raises:
         PermanentError: It is not a request of this signal (`malformed`).
     """
     payload = to_protobuf(signal, body) if encoding is Encoding.JSON else body
+    seen = look_at(signal, payload, believed_times())
+    if seen is not None:
+        items, is_clock_wrong = seen
+        return Checked(payload, items, CLOCK_WRONG if is_clock_wrong else "")
+    return _parse(signal, payload)
+
+
+def _parse(signal: Signal, payload: bytes) -> Checked:
+    """What a request is, by the protobuf library."""
     try:
         message = request_class(signal).FromString(payload)
     except DecodeError as error:

@@ -12,7 +12,13 @@ from typing import Any
 
 from whyflame.journal import Encoding, Signal
 
-__all__ = ["encode_success", "warning_about"]
+__all__ = [
+    "CLOCK_WRONG",
+    "METRICS_UNUSED",
+    "believed_times",
+    "encode_success",
+    "warning_about",
+]
 
 _DAY_NS = 86_400 * 10**9
 _EARLIEST_NS = 946_684_800 * 10**9  # 2000-01-01, before which the index stage believes nothing
@@ -22,6 +28,11 @@ CLOCK_WRONG = (
     "a span begins before the year 2000 or more than a day from now: check the sender's clock and "
     "that times are nanoseconds"
 )
+
+
+def believed_times(now_ns: int | None = None) -> tuple[int, int]:
+    """Between which times a span may begin: first and last, in nanoseconds."""
+    return _EARLIEST_NS, (time.time_ns() if now_ns is None else now_ns) + _DAY_NS
 
 
 def warning_about(signal: Signal, message: Any, now_ns: int | None = None) -> str:
@@ -34,11 +45,11 @@ def warning_about(signal: Signal, message: Any, now_ns: int | None = None) -> st
         return METRICS_UNUSED if message.resource_metrics else ""
     if signal is not Signal.TRACES:
         return ""
-    latest = (time.time_ns() if now_ns is None else now_ns) + _DAY_NS
+    earliest, latest = believed_times(now_ns)
     for group in message.resource_spans:
         for scope in group.scope_spans:
             begins = scope.spans[0].start_time_unix_nano if scope.spans else 0
-            if begins and not _EARLIEST_NS <= begins <= latest:
+            if begins and not earliest <= begins <= latest:
                 return CLOCK_WRONG
     return ""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from whyflame.errors import PermanentError
-from whyflame.journal import Encoding, Signal
+from whyflame.journal import Encoding, Signal, frame
 from whyflame.journal.frame import (
     BLOCK_BYTES,
     HEADER_BYTES,
@@ -79,3 +81,11 @@ def test_only_zeros_up_to_the_end_of_a_block_are_padding(
         assert padding_bytes(data[: at + missing - 1], at, offset) == 0
         hit = at + (missing - 1 if is_hit else 0)
         assert padding_bytes(data[:hit] + MARKER[:1] + data[hit + 1 :], at, offset) == 0
+
+
+@given(st.binary(max_size=2000), st.integers(0, (1 << 32) - 1), st.integers(0, 40))
+@example(bytes(100_000), 0, 1)
+def test_checksums_are_zlibs_whoever_takes_them(body: bytes, before: int, begins: int) -> None:
+    """Journals do not depend on where the native part is installed."""
+    assert frame._body_crc(body, before) == crc32(body, before)
+    assert frame._body_crc(memoryview(body)[begins:], before) == crc32(body[begins:], before)
