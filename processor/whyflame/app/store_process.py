@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyflame import telemetry
+from whyflame import native, telemetry
 from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
 from whyflame.app.collector import calm_collector
 from whyflame.app.forget import ForgetRequest, carry_out_waiting, result_of, write_down
@@ -203,6 +203,7 @@ def _questions(config: Config, pipeline: Pipeline, state: _State) -> StoreQuesti
         lambda: {
             "unsettled_traces": len(pipeline.unsettled),
             "journal_losses": pipeline.indexer.losses,
+            "native": native.described(),
             "otlp": {
                 **state.receiving,
                 "tls": bool(config.otlp.tls.cert_file),

@@ -61,12 +61,24 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"whyflame {__version__}")
+    parser.add_argument(
+        "--version", action=_ShowVersion, nargs=0, help="show program's version number and exit"
+    )
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     wanted = _MODULE_BY_COMMAND.values() if command is None else [_MODULE_BY_COMMAND[command]]
     for module in dict.fromkeys(wanted):
         import_module(f"whyflame.cli.{module}").add_parser(subparsers)
     return parser
+
+
+class _ShowVersion(argparse.Action):
+    """Looks for the native part only when asked."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from whyflame import native
+
+        print(f"whyflame {__version__} (native part {native.described()})")
+        parser.exit()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -12,6 +12,7 @@ from tests import otlp
 from tests.closed_schema import answer_schema
 from tests.serving import Serving, wait_until
 
+from whyflame import native
 from whyflame.serve.openapi import description
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def test_what_only_a_running_server_says_is_described(tmp_path: Path) -> None:
 
             status = ask("/status")
             assert {"unsettled_traces", "journal_losses"} <= set(status)
+            assert status["native"] == native.described()
             assert status["otlp"] == {
                 "grpc": running.grpc, "http": running.http, "tls": False, "token": False
             }  # fmt: skip

@@ -81,6 +81,7 @@ GOOD = [
 SERVING = {
     "unsettled_traces": 0,
     "journal_losses": {"corrupt_frames": 0, "torn_tails": 0, "skipped_bytes": 0},
+    "native": "not installed",
     "otlp": {"grpc": "127.0.0.1:4317", "http": "127.0.0.1:4318", "tls": False, "token": False},
 }
 """What a running server adds to `status` (the real one: test_mounted.py)."""

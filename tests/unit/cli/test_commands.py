@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from whyflame import __version__, native
 from whyflame.cli import build_parser, main
 
 COMMANDS = (
@@ -88,6 +89,7 @@ def test_help_and_a_command_import_nothing_heavy() -> None:
     heavy = "{'duckdb', '_duckdb', 'numpy', 'grpc', 'yaml', 'rich', 'asyncio', 'google.protobuf'}"
     code = f"""
 import sys
+from whyflame import __version__, native
 from whyflame.cli import build_parser
 build_parser().format_help()
 build_parser("profile").parse_args(["profile", "-o", "p.pb.gz"])
@@ -97,3 +99,13 @@ print(sorted({heavy} & set(sys.modules)))
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=50
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_the_version_says_whether_the_native_part_is_in_use(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    said = f"whyflame {__version__} (native part {native.described()})\n"
+    assert capsys.readouterr().out == said
