@@ -97,6 +97,7 @@ function producers(rows) {
     columns: [
       {
         key: "dialect",
+        isMinor: true,
         title: "Dialect",
         isText: true,
         value: (row) => row.dialect || "",
@@ -109,7 +110,7 @@ function producers(rows) {
         value: (row) => row.scope || "",
         cell: (row) => [row.scope || "–", h("small", {}, ` ${row.version || ""}`)],
       },
-      count("operations", "Operations"),
+      { ...count("operations", "Operations"), isMinor: true },
       count("llm_calls", "Model calls"),
       count("calls_without_usage", "Without tokens", "llm_calls"),
       count("without_session", "Without session", "operations"),

@@ -83,11 +83,12 @@ export class Sessions {
           cell: (row) =>
             h("a", { href: linkTo({ page: "session", session: row.session, ...context }) }, row.session),
         },
-        { key: "run", title: "Run", value: (row) => Number(row.run), cell: (row) => row.run },
+        { key: "run", title: "Run", isMinor: true, value: (row) => Number(row.run), cell: (row) => row.run },
         ...measures
           .filter(([name], index) => measures.findIndex(([other]) => other === name) === index)
           .map(([name, unit]) => ({
             key: name,
+            isMinor: name !== found.measure && name !== "tokens" && name !== "cost",
             title: capital(noun(name)),
             value: (row) => row[name],
             cell: (row) => h("span", { title: figure(row[name], unit) }, brief(row[name], unit)),
@@ -103,6 +104,7 @@ function columns(most) {
   return [
     {
       key: "end",
+      isMinor: true,
       title: "Ended (UTC)",
       isText: true,
       value: (row) => row.end_ns || 0,
@@ -113,12 +115,14 @@ function columns(most) {
       title: "Session",
       isText: true,
       value: (row) => row.session,
-      cell: (row) =>
+      cell: (row) => [
         h(
           "a",
           { href: linkTo({ page: "session", session: row.session, frame: [], sandwich: "" }) },
           row.session,
         ),
+        h("small", { class: "on-phone" }, moment(row.end_ns)),
+      ],
     },
     {
       key: "root",
@@ -129,6 +133,7 @@ function columns(most) {
     },
     {
       key: "agents",
+      isMinor: true,
       title: "Agents",
       isText: true,
       value: (row) => row.agents.join(),
@@ -164,18 +169,21 @@ function columns(most) {
     },
     {
       key: "time",
+      isMinor: true,
       title: "Self time",
       value: (row) => row.duration_seconds ?? -1,
       cell: (row) => (row.duration_seconds === null ? "–" : duration(row.duration_seconds)),
     },
     {
       key: "operations",
+      isMinor: true,
       title: "Operations",
       value: (row) => row.operations,
       cell: (row) => row.operations.toLocaleString("en-US"),
     },
     {
       key: "errors",
+      isMinor: true,
       title: "Failed",
       value: (row) => row.errors,
       cell: (row) => (row.errors ? h("b", { class: "bad" }, row.errors) : "0"),

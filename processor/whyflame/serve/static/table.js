@@ -5,7 +5,8 @@ import { h } from "./dom.js";
 const FIRST = 100;
 
 export class SortedTable {
-  // `columns`: {key, title, cell(row), value(row), isText, note}; `label` is read out.
+  // `columns`: {key, title, cell(row), value(row), isText, isMinor, note}; minor ones have no room on a
+  // phone; `label` is read out.
   constructor({ label, columns, sort, key, pick = null, changed = () => {} }) {
     Object.assign(this, { columns, pick, key, changed, shown: FIRST, rows: [], marked: null });
     this.by = sort;
@@ -52,7 +53,7 @@ export class SortedTable {
           "th",
           {
             scope: "col",
-            class: column.isText ? "" : "number",
+            class: classOf(column, ""),
             "aria-sort": column.key === current ? (isDown ? "descending" : "ascending") : null,
           },
           column.value
@@ -101,7 +102,7 @@ export class SortedTable {
             if (!event.target.closest("a, button")) this.pick(row);
           }),
       },
-      this.columns.map((column) => h("td", { class: column.isText ? "text" : "number" }, column.cell(row))),
+      this.columns.map((column) => h("td", { class: classOf(column, "text") }, column.cell(row))),
     );
   }
 
@@ -118,5 +119,8 @@ export class SortedTable {
     this.#draw();
   }
 }
+
+const classOf = (column, text) =>
+  `${column.isText ? text : "number"}${column.isMinor ? " minor" : ""}`.trim();
 
 export const swatch = (colour) => h("i", { class: "swatch", style: { "--swatch": `var(--${colour})` } });
