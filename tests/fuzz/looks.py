@@ -11,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import HealthCheck, given, settings, strategies as st
+from tests.content_strategies import spans
 from tests.fuzz.inputs import (
     damage,
     heads,
@@ -22,6 +23,8 @@ from tests.fuzz.inputs import (
 )
 
 from whyflame.config import AuthConfig, Config, ContentConfig, OtlpConfig
+from whyflame.content import extract_all
+from whyflame.content.features import extract_in_python
 from whyflame.dialects import Reader, dialect_settings
 from whyflame.errors import PermanentError
 from whyflame.index.dead_letters import DeadLetters
@@ -37,6 +40,8 @@ from whyflame.store.spans import SpanWriter
 if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
+
+    from whyflame.model import Span
 
 PATIENCE_SECONDS = 0.3
 # What is right gets its answer, on a busy machine too.
@@ -152,7 +157,7 @@ def read_note(last: Path) -> tuple[str, str, bytes]:
 
 
 def look_behind(entry: Entry, examples: int) -> None:
-    """Traces, logs and OTLP/JSON through check, dialects, store and settling."""
+    """Traces, logs and OTLP/JSON through check, dialects, store and settling; texts into features."""
 
     @effort(examples)
     @given(trace_requests(), st.randoms(use_true_random=False), st.booleans())
@@ -173,9 +178,17 @@ def look_behind(entry: Entry, examples: int) -> None:
         damaged = damage(body, chance) if is_damaged else body
         entry.take(Signal.TRACES, Encoding.JSON, damaged)
 
+    @effort(examples)
+    @given(st.lists(spans, max_size=4))
+    def features(found: list[Span]) -> None:
+        """The native part, where it is in use, gives what Python gives."""
+        modes = ["features"] * len(found)
+        assert extract_all(found, modes) == extract_in_python(found, modes)
+
     traces()
     logs()
     as_json()
+    features()
 
 
 def look_at_http(door: HttpDoor, examples: int) -> None:
