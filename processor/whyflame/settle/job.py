@@ -123,7 +123,7 @@ class SettleJob:
     def _work_out(self, group: Group) -> Found:
         """The pass, here or elsewhere, over the spans of a group that was found."""
         rows = self._unsettled.rows(group)
-        if self._elsewhere is not None and self._elsewhere.accepts(len(rows.rows)):
+        if self._elsewhere is not None and self._elsewhere.accepts(len(rows)):
             return self._elsewhere.work_out(group, rows)
         group.take(rows)
         return work_out(group, self._settle, self._segment)

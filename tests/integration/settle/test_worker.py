@@ -197,8 +197,8 @@ def test_a_stop_does_not_wait_for_a_pass(life: _Life, monkeypatch: pytest.Monkey
 
 def test_a_pass_that_fails_leaves_the_worker_alive(life: _Life, here: _Life) -> None:
     """What breaks is named by its class, and the next pass is worked out by the same process."""
-    with pytest.raises(TransientError, match="failed: ValueError"):
-        life.worker.work_out(Group(), SpanRows([(1, 2, 3)], {}))
+    with pytest.raises(TransientError, match="failed: IndexError"):
+        life.worker.work_out(Group(), SpanRows([[1, 2, 3]], {}))
     pid = life.worker_pid
     for one in (life, here):
         one.receive(corpus.names()[:2])
