@@ -26,16 +26,25 @@ KNOWN_WORDS = sorted(
         chain.from_iterable(words.split() for words in (*CUE_WORDS.values(), *LEAD_WORDS.values()))
     )
 )
-# Anything else than plain ASCII is left to Python: few texts have it here.
-OTHER_TOKENS = "i’m NAÏVE Straße naïve — … “quoted” 登录 é \u2028x\u00a0y K İ".split()
+# Texts with letters and spaces beyond ASCII are left to Python: few have them here.
+OTHER_TOKENS = "NAÏVE Straße naïve 登录 é \u2028x\u00a0y K İ".split()
 ODD_TOKENS = (
     "you you? (you) can Could please Please, please. bitte. I'm I am My name is ich bin 'x' \"Sesamo\" "
     "`a.b`, 'it's DirFileSystem dirFileSystem DirFile ref_01ab 3fa9c0 v2.1 --- co-op well-known's 's-s -'s "
     "src/app.py ./a_b-c.rs /etc/passwd ~/x//y/ a/ / // .// a.b.c.tar.gz x.abcdefg x.Abc _x.py a-b.c-d.ef .env "
+    "i’m I’m i’ll Let’s — … “quoted” ‘so’ → (→) —fix— ’s 🎉 ✓, well—known it’s 'a—b' a/b—c.py "
     "file.txt, http://a.b/c?d=e user@example.com #12 a=1 Hana. Hana, Dima Maria Schmidt for ref 0x1f 12 "
     ". ! ? : :a :: {} [] ,"
 ).split()
-LONG_TOKENS = ("(" * 39 + "fix" + ")" * 3, "fix" + ")" * 38, "x" * 20, "x" * 21, "a-" * 11 + "b")
+LONG_TOKENS = (
+    "(" * 39 + "fix" + ")" * 3,
+    "fix" + ")" * 38,
+    "x" * 20,
+    "x" * 21,
+    "a-" * 11 + "b",
+    "—" * 38 + "fix",
+    "—" * 37 + "fix",
+)
 JSON_PIECES = (
     '{"command": "', '{"action":"', '{ "command" : "view"', '{"cmd": "cd /app && pytest -q tests"}',
     '{"path": "/srv/a_file.py", "id": "ref_01ab99"}', '{"x":', '"key" : ', '"' + "k" * 40 + '":',

@@ -1,6 +1,6 @@
-//! Features of many spans: what `extract_all` of `content/features.py` does for plain ASCII texts.
+//! Features of many spans: what `extract_all` of `content/features.py` does for plain texts.
 //!
-//! Plans, other modes than "features" and texts with other signs are left to Python, span by span.
+//! Plans, other modes than "features" and texts with letters beyond ASCII are left to Python, span by span.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use crate::bags::bag_of;
 use crate::prompts::without_keys;
 use crate::python::{string, Answer, Borrowed, Capsule, Failure, Owned};
 use crate::record::{Call, Found, Said, HAS_ARGUMENTS, HAS_PROMPT, HAS_RESPONSE, HAS_RESULT};
-use crate::vocabulary::Vocabulary;
+use crate::vocabulary::{is_neutral, Vocabulary};
 use crate::words::{is_space, join, lead_of, split, Token};
 
 const PROMPT_CHARS: usize = 400;
@@ -193,9 +193,12 @@ impl Extractor {
             text
         };
         let tokens: Vec<Token<'_>> = split(text).take(64).collect();
-        let kept = self
-            .vocabulary
-            .prompt_words(&tokens, BEFORE_VERB, ASKED_WORDS);
+        let kept = if text.is_ascii() {
+            self.vocabulary
+                .prompt_words(&tokens, BEFORE_VERB, ASKED_WORDS)
+        } else {
+            self.vocabulary.clause_words(&tokens, ASKED_WORDS)
+        };
         let mut words = Vec::with_capacity(160);
         join(&kept, &mut words);
         Said {
@@ -271,21 +274,36 @@ fn bit_length(size: u64) -> u8 {
     (64 - size.leading_zeros()) as u8
 }
 
-/// The first so many characters, where there are some and all are plain ASCII.
+/// The first so many characters, where there are some and no sign is left to Python.
 fn head(text: Borrowed<'_>, limit: usize) -> Result<Option<&[u8]>> {
     if text.is_none() {
         return Ok(None);
     }
-    let text = text.text().ok_or(Left::ToPython)?;
-    let text = &text[..text.len().min(limit)];
-    // Python also splits at the separators 0x1C to 0x1F, and its patterns take them for white space.
-    if text
-        .iter()
-        .all(|byte| byte.is_ascii() && !(0x1C..=0x1F).contains(byte))
-    {
-        return Ok(if text.is_empty() { None } else { Some(text) });
+    let whole = text.text().ok_or(Left::ToPython)?;
+    let mut head = &whole[..whole.len().min(limit)];
+    if !head.is_ascii() {
+        head = beginning(whole, limit).ok_or(Left::ToPython)?;
     }
-    Err(Left::ToPython)
+    // Python also splits at the separators 0x1C to 0x1F, and its patterns take them for white space.
+    if head.iter().any(|byte| (0x1C..=0x1F).contains(byte)) {
+        return Err(Left::ToPython);
+    }
+    Ok(if head.is_empty() { None } else { Some(head) })
+}
+
+/// The same of a text with signs beyond ASCII; None when one of them may be a letter or a space.
+fn beginning(whole: &[u8], limit: usize) -> Option<&[u8]> {
+    let most = &whole[..whole.len().min(4 * limit)];
+    let valid = std::str::from_utf8(most).map_or_else(|error| error.valid_up_to(), str::len);
+    let text = std::str::from_utf8(&most[..valid]).ok()?;
+    let mut end = 0;
+    for sign in text.chars().take(limit) {
+        if !sign.is_ascii() && !is_neutral(sign) {
+            return None;
+        }
+        end += sign.len_utf8();
+    }
+    Some(&whole[..end])
 }
 
 /// Whether `_OPERATION` may match: an object whose first key is "command" or "action".

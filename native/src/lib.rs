@@ -20,7 +20,7 @@ use std::ffi::CStr;
 
 use features::Extractor;
 use python::{enter, module, unlocked, Answer, Borrowed, Capsule, Failure, Method, Owned, Raw};
-use vocabulary::{read_signs, read_words, Vocabulary, SIGNS};
+use vocabulary::{read_words, Edges, Vocabulary, SIGNS};
 
 unsafe extern "C" fn prepare(_: Raw, arguments: *const Raw, count: isize) -> Raw {
     enter(
@@ -31,7 +31,7 @@ unsafe extern "C" fn prepare(_: Raw, arguments: *const Raw, count: isize) -> Raw
             let vocabulary = Vocabulary {
                 words: read_words(words)?,
                 openers: read_words(openers)?,
-                edges: read_signs(edges.text().ok_or(Failure::Unfit("edges are no text\0"))?),
+                edges: Edges::read(edges.text().ok_or(Failure::Unfit("edges are no text\0"))?)?,
             };
             let shell = shell.integer().and_then(|code| u8::try_from(code).ok());
             Owned::capsule(Extractor::new(

@@ -91,16 +91,69 @@ const EMPTY: u32 = 0;
 pub struct Vocabulary {
     pub words: Words,
     pub openers: Words,
-    pub edges: [bool; 256],
+    pub edges: Edges,
 }
 
-/// The ASCII signs of a text, as a table.
-pub fn read_signs(text: &[u8]) -> [bool; 256] {
-    let mut table = [false; 256];
-    for byte in text.iter().filter(|byte| byte.is_ascii()) {
-        table[usize::from(*byte)] = true;
+/// Signs that are stripped off words; those beyond ASCII as UTF-8.
+pub struct Edges {
+    plain: [bool; 128],
+    others: Vec<Box<[u8]>>,
+}
+
+impl Edges {
+    pub fn read(text: &[u8]) -> Answer<Edges> {
+        let text = std::str::from_utf8(text).map_err(|_| Failure::Unfit("edges are no text\0"))?;
+        let mut made = Edges {
+            plain: [false; 128],
+            others: Vec::new(),
+        };
+        for sign in text.chars() {
+            match made.plain.get_mut(sign as usize) {
+                Some(place) => *place = true,
+                None => made.others.push(sign.to_string().as_bytes().into()),
+            }
+        }
+        Ok(made)
     }
-    table
+
+    pub fn strip<'a>(&self, mut token: &'a [u8]) -> &'a [u8] {
+        while let Some(size) = self.size(token.first(), |edge| token.starts_with(edge)) {
+            token = &token[size..];
+        }
+        while let Some(size) = self.size(token.last(), |edge| token.ends_with(edge)) {
+            token = &token[..token.len() - size];
+        }
+        token
+    }
+
+    /// Bytes of the edge at one end of a token, which begins or ends with `byte`.
+    fn size(&self, byte: Option<&u8>, is_there: impl Fn(&[u8]) -> bool) -> Option<usize> {
+        match self.plain.get(usize::from(*byte?)) {
+            Some(is_edge) => is_edge.then(|| 1),
+            None => self
+                .others
+                .iter()
+                .find(|edge| is_there(edge))
+                .map(|edge| edge.len()),
+        }
+    }
+}
+
+/// Signs beyond ASCII that are no letters, digits or spaces, in any version of Unicode.
+const NEUTRAL: [(char, char); 7] = [
+    ('\u{2010}', '\u{2027}'), // dashes, quotes, bullets, ellipsis
+    ('\u{2030}', '\u{205E}'),
+    ('\u{2190}', '\u{23FF}'), // arrows, mathematics
+    ('\u{2500}', '\u{2775}'), // boxes, symbols
+    ('\u{2794}', '\u{27BF}'),
+    ('\u{1F300}', '\u{1F64F}'), // pictures
+    ('\u{1F680}', '\u{1F6FF}'),
+];
+
+pub fn is_neutral(sign: char) -> bool {
+    NEUTRAL
+        .iter()
+        .any(|(first, last)| (*first..=*last).contains(&sign))
 }
 
 /// Entries of a list of tuples (word, signs, lead, cues).

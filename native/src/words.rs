@@ -1,4 +1,4 @@
-//! The few plain words of a text that may be kept: `content/words.py`, for plain ASCII.
+//! The few plain words of a text that may be kept: `content/words.py`, for texts whose letters are ASCII.
 
 use crate::vocabulary::{
     Known, Vocabulary, ADDRESSED, BEFORE_PEOPLE, GIVEN, INTRODUCES, INTRODUCTION, MODAL, PLEA,
@@ -65,6 +65,10 @@ pub fn split(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
         .filter(|token| !token.is_empty())
 }
 
+fn characters(token: Token<'_>) -> usize {
+    token.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
+}
+
 fn ends_sentence(token: Token<'_>) -> bool {
     matches!(token.last(), Some(b'.' | b':' | b'!' | b'?'))
 }
@@ -113,22 +117,9 @@ fn is_identifier(word: &[u8]) -> bool {
 }
 
 impl Vocabulary {
-    fn strip<'a>(&self, token: Token<'a>) -> &'a [u8] {
-        let is_edge = |byte: &u8| self.edges[usize::from(*byte)];
-        let begin = token
-            .iter()
-            .position(|byte| !is_edge(byte))
-            .unwrap_or(token.len());
-        let end = token
-            .iter()
-            .rposition(|byte| !is_edge(byte))
-            .map_or(begin, |last| last + 1);
-        &token[begin..end]
-    }
-
     /// `token.lower().strip(_EDGES)` looked up; words that no table has are all alike.
     fn find_stripped(&self, token: Token<'_>) -> Known {
-        let word = self.strip(token);
+        let word = self.edges.strip(token);
         let mut lower = [0; 32];
         match lower.get_mut(..word.len()) {
             Some(place) => {
@@ -142,7 +133,7 @@ impl Vocabulary {
 
     fn look_at(&self, token: Token<'_>) -> Option<Look> {
         let ends = ends_sentence(token);
-        let mut word = self.strip(token);
+        let mut word = self.edges.strip(token);
         if is_quoted(token) || is_identifier(word) {
             return None;
         }
@@ -200,7 +191,7 @@ impl Vocabulary {
     }
 
     fn note_simple(&self, token: Token<'_>, is_first: bool, kept: &mut Kept) {
-        if token.len() > MEMO_CHARS || token.iter().any(u8::is_ascii_digit) {
+        if characters(token) > MEMO_CHARS || token.iter().any(u8::is_ascii_digit) {
             kept.has_nothing = true;
             return;
         }

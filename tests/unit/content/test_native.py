@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -106,3 +107,20 @@ def test_long_runs_take_no_time_of_their_own() -> None:
     ):
         span = make_span("x", arguments=run, prompt=run * 2, response=run)
         assert extract_all([span], ["features"]) == extract_in_python([span], ["features"])
+
+
+def test_signs_that_are_taken_for_neutral_are_so_in_python() -> None:
+    """A text with a sign is left to Python, or the sign means as little as the native part thinks."""
+    extract = native_extract()
+    assert extract is not None
+    span, neutral = make_span(None, response=""), set()
+    for code in {*range(0x80, 0x2_0000)} - {*range(0xD800, 0xE000)}:
+        assert span.content is not None
+        span.content.response = chr(code)
+        _, left = extract([span], ["features"])
+        if not left:
+            neutral.add(chr(code))
+    assert {"’", "—", "…", "→"} <= neutral
+    assert not {sign for sign in neutral if sign.isalnum() or sign.isspace()}
+    assert not {sign for sign in neutral if (sign.lower(), sign.upper()) != (sign, sign)}
+    assert not re.search(r"[\w\s]|[^\W]", "".join(neutral))
