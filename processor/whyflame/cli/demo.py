@@ -49,7 +49,9 @@ def run(args: argparse.Namespace) -> int:
         supervisor.start()
         try:
             _feed_and_show(supervisor.addresses)
-            if not args.once:
+            if args.once:
+                print("It is gone with this command; without --once it stays.", flush=True)
+            else:
                 print("\nCtrl-C stops it and removes the temporary store.", flush=True)
                 supervisor.run()
         finally:

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from whyflame.cli.tables import NOTHING_YET
+from whyflame.cli.tables import NOTHING_YET, number_of
 from whyflame.cli.target import add_filters, add_target, chosen_filter, questions
 
 if TYPE_CHECKING:
@@ -40,12 +40,25 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         print(json.dumps([asdict(finding) for finding in findings], indent=2))
         return 0
-    print(f"{coverage['operations']:,} operations in {coverage['sessions']:,} sessions")
+    print(
+        f"{number_of(coverage['operations'], 'operation')} in "
+        f"{number_of(coverage['sessions'], 'session')}"
+    )
     if not findings:
         print(_all_is_well(coverage))
     for finding in findings:
         print(f"\n{finding.who or 'all producers'}: {finding.what}\n  -> {finding.mend}")
+    if views := coverage["merged_views"]:
+        print(_merged(views))
     return 0
+
+
+def _merged(views: Mapping[str, int]) -> str:
+    reasons = ", ".join(f"{why.replace('_', ' ')} {count:,}" for why, count in views.items())
+    return (
+        f"\n{number_of(sum(views.values()), 'span')} came as a further view of what another one "
+        f"reports ({reasons}): each counts once, nothing to mend"
+    )
 
 
 def _all_is_well(coverage: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyflame.cli.tables import number_of
 from whyflame.cli.target import add_target, load_config, remote
 
 if TYPE_CHECKING:
@@ -54,19 +55,19 @@ def run(args: argparse.Namespace) -> int:
         done = import_captures(
             Path(args.data_dir).expanduser(), load_config(args), captures, args.tenant
         )
-        said = f"imported {reading.handed:,} requests: {_spans(done)}"
+        said = f"imported {number_of(reading.handed, 'request')}: {_spans(done)}"
     else:
         server = remote(args)
         for signal, body in captures:
             server.ingest(signal, body)
-        said = f"handed {reading.handed:,} requests to the server"
+        said = f"handed {number_of(reading.handed, 'request')} to the server"
     _say(said + reading.metrics())
     return 0
 
 
 def _spans(done: Imported) -> str:
-    said = f"{done.stored:,} new spans, {done.repeated:,} known already"
-    return said + f"; {done.dropped:,} more are no agent work and not kept" * bool(done.dropped)
+    said = f"{number_of(done.stored, 'new span')}, {done.repeated:,} known already"
+    return said + f"; {done.dropped:,} more without agent work, not kept" * bool(done.dropped)
 
 
 class _Reading:
@@ -115,7 +116,7 @@ class _Reading:
 
     def metrics(self) -> str:
         """Requests that are not stored, where there were some."""
-        return f"; {self._metrics:,} requests of metrics are not stored" * bool(self._metrics)
+        return f"; {self._metrics:,} of metrics, not stored" * bool(self._metrics)
 
     def _count(self, captures: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
         for signal, body in captures:
@@ -150,11 +151,11 @@ class _Reading:
     def _sum_up(self) -> None:
         """How many files were passed over without being named."""
         if self._passed_over > MOST_NAMED:
-            _say(f"passed over {self._passed_over - MOST_NAMED:,} more files of no known kind")
+            _say(f"passed over {self._passed_over - MOST_NAMED:,} more of no known kind")
         if self._listed.others:
             _say(
-                f"passed over {self._listed.others:,} files whose names end in none of .binpb, "
-                ".json, .jsonl, .ndjson, .wfj, nor in one of them with .gz"
+                f"passed over {number_of(self._listed.others, 'file')} of other names than .binpb, "
+                ".json, .jsonl, .ndjson and .wfj, with or without .gz"
             )
 
 

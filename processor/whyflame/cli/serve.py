@@ -60,7 +60,7 @@ def with_addresses(config: Config, args: argparse.Namespace) -> Config:
 
 def run(args: argparse.Namespace) -> int:
     """Start everything and watch it."""
-    from whyflame.app.run import build_supervisor
+    from whyflame.app.run import build_supervisor, resolve_data_dir
     from whyflame.config import cautions
     from whyflame.logs import set_up_logs
 
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     where = supervisor.addresses
     print(
         f"whyflame is ready: OTLP/gRPC {where.grpc}, OTLP/HTTP {where.http}, "
-        f"page http://{where.api}/",
+        f"page http://{where.api}/; data in {resolve_data_dir(config)}",
         file=sys.stderr,
         flush=True,
     )

@@ -17,6 +17,7 @@ __all__ = [
     "count",
     "moment",
     "money",
+    "number_of",
     "print_coverage",
     "print_totals",
     "seconds",
@@ -96,6 +97,11 @@ def share(part: int | None, whole: int) -> str:
     return UNKNOWN if not part or not whole else f"{100 * part / whole:.1f} %"
 
 
+def number_of(amount: int, noun: str) -> str:
+    """`1 session`, `1,200 sessions`."""
+    return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
+
+
 def moment(value_ns: int | None) -> str:
     """A point in time, UTC."""
     if value_ns is None:
@@ -119,13 +125,13 @@ def print_totals(rows: Sequence[dict[str, Any]], by: Sequence[str]) -> None:
 def print_coverage(coverage: dict[str, Any]) -> None:
     """What is missing from the totals; silent about what is complete."""
     lines = [
-        (coverage["calls_without_usage"], "calls reported no tokens"),
-        (coverage["unpriced_calls"], "calls have no known price"),
-        (coverage["sessions_without_id"], "traces carry no session id and stand alone"),
-        (sum(coverage["merged_views"].values()), "spans are second views of a call, counted once"),
-        (coverage["orphan_spans"], "spans whose parent never came"),
-        (sum(coverage["bad_values"].values()), "impossible values, treated as unknown"),
+        (coverage["calls_without_usage"], "call", "without tokens"),
+        (coverage["unpriced_calls"], "call", "without a known price"),
+        (coverage["sessions_without_id"], "trace", "without a session id, each alone"),
+        (sum(coverage["merged_views"].values()), "second view", "of what counts once"),
+        (coverage["orphan_spans"], "span", "whose parent never came"),
+        (sum(coverage["bad_values"].values()), "impossible value", "treated as unknown"),
     ]
-    shown = [f"{number:,} {text}" for number, text in lines if number]
+    shown = [f"{number_of(number, noun)} {text}" for number, noun, text in lines if number]
     if shown:
         console().print("coverage: " + "; ".join(shown) + "  (whyflame doctor explains)")

@@ -50,10 +50,16 @@ class Listed:
 
 
 def list_files(paths: Iterable[Path]) -> Listed:
-    """Everything to read in files and directories."""
+    """Everything to read in files and directories.
+
+    Raises:
+        PermanentError: One of them is not there.
+    """
     found: dict[Path, bool] = {}
     others = 0
     for path in paths:
+        if not path.exists():
+            raise PermanentError(f"{path}: No such file or directory")
         if not path.is_dir():
             found[path] = True
             continue
@@ -106,8 +112,6 @@ def read_captures(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
 
 def _read_file(path: Path, *, counts: str | None, done: set[Path]) -> Iterator[tuple[str, bytes]]:
     kind = KIND.search(path.name)
-    if kind is None and not path.exists():
-        raise PermanentError(f"{path}: No such file or directory")
     if kind is None:
         raise PermanentError(
             f"{path}: expected .binpb, .json, .jsonl or .wfj, or one of them with .gz; known are {KNOWN}"

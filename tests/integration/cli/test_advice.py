@@ -82,6 +82,24 @@ def test_doctor_does_not_call_complete_what_lacks_a_little(
     assert "every call reports its tokens" not in said
 
 
+def test_doctor_explains_the_further_views_that_totals_mention(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One call seen by a framework and by the SDK below it."""
+    outer = Row("openinference.instrumentation.langchain", "chat", CALL, start=0, end=100)
+    inner = Row(
+        "opentelemetry.instrumentation.openai.v1", "chat", CALL, id=2, parent=1, start=1, end=99
+    )
+    store = fill(tmp_path, outer, inner)
+    capsys.readouterr()
+    assert main(["totals", "--data-dir", store]) == 0
+    assert "1 second view of what counts once" in capsys.readouterr().out
+    assert main(["doctor", "--data-dir", store]) == 0
+    said = capsys.readouterr().out
+    assert "1 operation in 1 session\n" in said
+    assert "1 span came as a further view of what another one reports" in said
+
+
 def test_a_store_that_import_makes_is_for_its_owner_alone(tmp_path: Path) -> None:
     store = tmp_path / "made" / "store"
     fill(tmp_path, Row("test", "chat", CALL))

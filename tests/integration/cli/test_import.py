@@ -55,8 +55,8 @@ def test_what_is_imported_again_is_known_and_counts_nowhere_again(
         said.append(capsys.readouterr().err.strip())
         counted.append(counters(store, capsys))
     assert said == [
-        "imported 1 requests: 1 new spans, 0 known already; 2 more are no agent work and not kept",
-        "imported 1 requests: 0 new spans, 3 known already",
+        "imported 1 request: 1 new span, 0 known already; 2 more without agent work, not kept",
+        "imported 1 request: 0 new spans, 3 known already",
     ]
     assert counted == [{"dropped_spans": {"not_agent_work": 2}}] * 2
 
@@ -84,8 +84,8 @@ def test_a_folder_tells_what_it_passed_over_and_why(
     said = capsys.readouterr().err
     assert f"passed over {folder}/c.json: no OTLP request" in said
     assert f"passed over {folder}/d.jsonl: its first entry is of no known kind" in said
-    assert "passed over 1 files whose names end in none of" in said
-    assert "1 requests of metrics are not stored" in said
+    assert "passed over 1 file of other names than .binpb" in said
+    assert "; 1 of metrics, not stored" in said
     assert counters(tmp_path / "store", capsys) == {"dropped_spans": {"not_agent_work": 2}}
 
 
@@ -113,4 +113,13 @@ def test_nothing_to_import_is_an_exit_code_and_makes_no_store(
     said = capsys.readouterr().err
     assert f"nothing to import in {found}" in said
     assert "Claude Code" in said
+    assert not store.exists()
+
+
+def test_a_path_that_is_not_there_shows_before_anything_is_done(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "store"
+    assert main(["import", str(folder), str(tmp_path / "none"), "--data-dir", str(store)]) == 1
+    assert capsys.readouterr().err == f"whyflame: {tmp_path}/none: No such file or directory\n"
     assert not store.exists()
