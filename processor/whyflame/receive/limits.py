@@ -63,6 +63,12 @@ class InflightBytes:
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._used = 0
+        self._requests = 0
+
+    @property
+    def requests(self) -> int:
+        """How many reservations there were, to see whether any came."""
+        return self._requests
 
     @property
     def used(self) -> int:
@@ -93,6 +99,7 @@ class InflightBytes:
             if self._used and self._used + size > self._max_bytes:
                 raise self._refusal()
             self._used += size
+            self._requests += 1
         telemetry.RECEIVER_INFLIGHT_BYTES.add(size)
 
     def _give_back(self, size: int) -> None:

@@ -16,6 +16,7 @@ from whyflame.receive.grpc import GrpcServer
 from whyflame.receive.http import HttpServer, build_app
 from whyflame.receive.intake import Intake
 from whyflame.receive.limits import InflightBytes
+from whyflame.receive.memory import IdleMemory, keep_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,11 +59,11 @@ class Receiver:
             segment_bytes=config.journal.segment_bytes,
             max_queued_bytes=otlp.max_inflight_bytes,
         )
+        inflight = InflightBytes(otlp.max_inflight_bytes)
         self._intake = Intake(
-            self._writer,
-            PendingLimit(journal_dir, otlp.max_pending_bytes),
-            InflightBytes(otlp.max_inflight_bytes),
+            self._writer, PendingLimit(journal_dir, otlp.max_pending_bytes), inflight
         )
+        self._memory = IdleMemory(inflight)
         self._config = otlp
         self._grpc = GrpcServer(otlp, self._intake, callers)
         self._http = HttpServer(otlp, build_app(otlp, self._intake, callers), _GRACE_SECONDS)
@@ -80,8 +81,9 @@ class Receiver:
         )
 
     def tick(self) -> None:
-        """Take up replaced certificates; call about once a second."""
+        """Take up replaced certificates, give memory back; call about once a second."""
         self._http.reload_certificates()
+        self._memory.tick()
 
     def close(self, grace_seconds: float = _GRACE_SECONDS) -> None:
         """Not serving, GOAWAY, drain, sync, release."""
@@ -112,6 +114,7 @@ def run_receiver(
         stream: Name of this process's stream, unique among the processes: "r0", "r1", ...
         on_ready: Called once both ports accept.
     """
+    keep_memory()
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
