@@ -14,6 +14,7 @@ import marshal
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ from whyflame.store.span_rows import SpanRows
 from whyflame.store.unsettled import Group
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
 
@@ -47,7 +48,9 @@ __all__ = ["SettleWorker", "build_worker"]
 _LOG = logging.getLogger(__name__)
 # Storing goes first when there are not enough processors for both.
 NICENESS = 5
-# A pass takes one or two seconds; of the largest session that joins, a minute.
+# It takes one or two seconds until it can work, and as long for a pass; of the largest session that
+# joins, a minute. What hangs for so long is killed.
+START_SECONDS = 60.0
 PASS_SECONDS = 600.0
 # Unused so long, it gives its memory back.
 IDLE_SECONDS = 120.0
@@ -114,8 +117,10 @@ class SettleWorker:
             pipe = self._started()
             # Plain values: a tenth of the price of pickling them. Version 2 looks for none that is
             # there twice.
-            pipe.send_bytes(marshal.dumps(request, 2))
-            kind, found = self._converse(pipe)
+            asked = marshal.dumps(request, 2)
+            with self._killed_after(PASS_SECONDS):
+                pipe.send_bytes(asked)
+                kind, found = self._converse(pipe)
         except (EOFError, OSError) as error:
             self._count_death()
             raise TransientError("the settle worker ended; the pass is tried again") from error
@@ -166,13 +171,32 @@ class SettleWorker:
                 )
                 process.start()
             self._process, self._pipe = process, ours
+            # One that cannot read yet would leave us in the middle of sending.
+            with self._killed_after(START_SECONDS):
+                ours.recv()
         return self._pipe
+
+    @contextlib.contextmanager
+    def _killed_after(self, seconds: float) -> Iterator[None]:
+        """The process ends in so long at the latest, and with it whatever waits for it."""
+        process = self._process
+
+        def kill() -> None:
+            with contextlib.suppress(ValueError):  # it was closed meanwhile
+                if process is not None:
+                    process.kill()
+
+        timer = threading.Timer(seconds, kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _converse(self, pipe: Connection) -> tuple[str, Any]:
         """Answer questions about the past until the worker says what it found."""
         while True:
-            if not pipe.poll(PASS_SECONDS):
-                raise TimeoutError("no answer")
             kind, value = pipe.recv()
             if kind == "marks":
                 pipe.send(self._past.marks(value))
@@ -221,6 +245,7 @@ def _run(config: Config, pipe: Connection) -> None:
     segment = StoredSegments(_DistantPast(pipe), chosen.segmenter, setup=chosen.setup)
     calm_collector(ALLOCATIONS)
     with contextlib.suppress(EOFError, OSError):
+        pipe.send("ready")
         while True:
             pipe.send(_pass(pipe.recv_bytes(), settle, segment))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from whyflame.model import Kind
@@ -166,10 +167,11 @@ def apply(
     """
     known = {lane.name: lane for lane in (lanes if lanes is not None else build_lanes(operations))}
     paths = LanePaths(known, marks_by_lane)
+    roots = {name: paths.root(name) for name in {operation.lane for operation in operations}}
     last_step: dict[str, int] = {}
-    for operation in sorted(operations, key=lambda operation: operation.seq):
+    for operation in sorted(operations, key=attrgetter("seq")):
         lane, step = operation.lane, operation.step
-        operation.root = paths.root(lane)
+        operation.root = roots[lane]
         if step is not None:
             last_step[lane] = step
         elif operation.operations:
@@ -192,6 +194,7 @@ class LanePaths:
         self._marks: dict[str, Sequence[Mark]] = {}
         self._steps: dict[str, list[int]] = {}
         self._fronts: dict[str, Path] = {}
+        self._paths: dict[tuple[str, int], Path] = {}
         for name, marks in marks_by_lane.items():
             self.set_marks(name, marks)
 
@@ -199,6 +202,7 @@ class LanePaths:
         """Other marks for a lane, before anyone asked for what hangs below it."""
         self._marks[name] = marks
         self._steps[name] = [mark.step for mark in marks]
+        self._paths.clear()
 
     def root(self, name: str) -> str:
         """Goal of the run: of the main lane above."""
@@ -230,9 +234,16 @@ class LanePaths:
 
     def at(self, name: str, step: int) -> Path:
         """Full path of a step, without the run's goal."""
+        place = max(bisect_right(self._steps.get(name, ()), step) - 1, 0)
+        path = self._paths.get((name, place))
+        if path is None:
+            path = self._paths[name, place] = self._find_path(name, place)
+        return path
+
+    def _find_path(self, name: str, place: int) -> Path:
+        """Of the steps of an interval, by its place among those of the lane."""
         marks, front = self._marks.get(name, ()), self.front(name)
-        place = bisect_right(self._steps.get(name, []), step) - 1
-        own = marks[max(place, 0)].path[1:] if marks else ()
+        own = marks[place].path[1:] if marks else ()
         if own and front and own[0] == front[-1]:
             own = own[1:]
         return (*front, *own) or (self._own_root(name),)

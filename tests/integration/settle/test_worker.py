@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -191,6 +192,46 @@ def test_a_stop_does_not_wait_for_a_pass(life: _Life, monkeypatch: pytest.Monkey
         life.settle()
     assert len(life.pipeline.unsettled) > 0
     monkeypatch.setattr(life.worker, "_past", past)
+    life.settle()
+    assert len(life.pipeline.unsettled) == 0
+
+
+def _hang(*_: object) -> None:
+    time.sleep(60)
+
+
+def test_a_worker_that_never_begins_costs_one_try(
+    life: _Life, here: _Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is killed, and what it was started for is settled another time."""
+    for one in (life, here):
+        one.receive(corpus.names()[:2])
+    with monkeypatch.context() as patched:
+        patched.setattr(worker, "_run", _hang)
+        patched.setattr(worker, "START_SECONDS", 0.5)
+        with pytest.raises(TransientError, match="ended"):
+            life.settle()
+    assert life.worker.pid is None
+    life.settle()
+    here.settle()
+    assert life.tables() == here.tables()
+
+
+def test_a_worker_that_stops_reading_costs_one_try(
+    life: _Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pass that fits into no pipe does not wait for its reader for ever."""
+    life.receive(corpus.names()[:1])
+    life.settle()
+    life.receive(corpus.names())
+    stopped = life.worker_pid
+    os.kill(stopped, signal.SIGSTOP)
+    with monkeypatch.context() as patched:
+        patched.setattr(worker, "PASS_SECONDS", 0.5)
+        with pytest.raises(TransientError, match="ended"):
+            life.settle()
+    wait_until(lambda: not _runs(stopped))
+    assert len(life.pipeline.unsettled) > 0
     life.settle()
     assert len(life.pipeline.unsettled) == 0
 
