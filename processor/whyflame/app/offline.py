@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from whyflame.config import Config
     from whyflame.journal import Frame
+    from whyflame.settle.job import SettleJob
 
 __all__ = ["Imported", "import_captures", "reindex", "segment_in", "segment_now"]
 
@@ -171,15 +172,8 @@ def segment_in(
     done = pipeline.settle_job.tick(everything=True)
     if session is None and segmenter is None:
         return {"traces": done.traces, "operations": done.operations}
-    job, coverage = pipeline.settle_job, Coverage()
-    if segmenter is not None:
-        chosen = choose_segmenter(config.segment, segmenter)
-        spent = pipeline.own_calls.put
-        job = job.with_segment(
-            StoredSegments(
-                StorePast(pipeline.store), chosen.segmenter, spent, coverage, setup=chosen.setup
-            )
-        )
+    coverage = Coverage()
+    job = _job_with(pipeline, config, segmenter, coverage)
     traces = operations = 0
     keys = pipeline.unsettled.traces_of(session, tenant)
     if not keys:
@@ -189,3 +183,16 @@ def segment_in(
         traces += len(group.trace_keys)
     done_now: dict[str, Any] = {"traces": traces, "operations": operations}
     return done_now | ({"rules": coverage.report()} if coverage.is_used else {})
+
+
+def _job_with(
+    pipeline: Pipeline, config: Config, segmenter: str | None, coverage: Coverage
+) -> SettleJob:
+    """The settle job, with the segmenter that was named instead of the configured one."""
+    if segmenter is None:
+        return pipeline.settle_job
+    chosen = choose_segmenter(config.segment, segmenter)
+    past, spent = StorePast(pipeline.store), pipeline.own_calls.put
+    return pipeline.settle_job.with_segment(
+        StoredSegments(past, chosen.segmenter, spent, coverage, setup=chosen.setup)
+    )
