@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from whyflame.sending import Sender, newest_time, shift_times
 
     paths = [Path(path) for path in args.paths]
-    captures: Iterable[tuple[str, bytes]] = read_captures(paths)
+    captures = _some(read_captures(paths), args.paths)
     if args.shift_to:
         # Read twice instead of held in memory: captures may be larger than it.
         newest = newest_time(read_captures(paths))
@@ -61,6 +62,16 @@ def run(args: argparse.Namespace) -> int:
         sender.on_wait = _tell_to_wait
         _send_all(sender, _with_progress(captures))
         return _report(sender)
+
+
+def _some(captures: Iterator[tuple[str, bytes]], paths: list[str]) -> Iterable[tuple[str, bytes]]:
+    """The captures, of which there is one at least: a wrong folder shows before anything is sent."""
+    from whyflame.errors import NothingMatched
+
+    first = next(captures, None)
+    if first is None:
+        raise NothingMatched(f"nothing to send in {', '.join(paths)}")
+    return chain([first], captures)
 
 
 def _send_all(sender: Sender, captures: Iterable[tuple[str, bytes]]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 import pytest
 
-from whyflame.cli import send
+from whyflame.cli import main, send
 from whyflame.errors import PermanentError, TransientError, UsageError
 from whyflame.journal import Signal
 from whyflame.journal.otlp_json import request_class
@@ -146,6 +146,15 @@ def test_all_files_are_shifted_by_one_amount(endpoint: Endpoint, tmp_path: Path)
     first, second = (span.end_time_unix_nano for span in ends)
     assert second - first == 50 * SECOND
     assert before <= second <= time.time_ns()
+
+
+def test_a_folder_without_captures_is_an_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before the endpoint is asked for anything."""
+    (tmp_path / "notes.json").write_text("{}")
+    assert main(["send", str(tmp_path), "--endpoint", "http://127.0.0.1:1"]) == 3
+    assert f"nothing to send in {tmp_path}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["1800000000", "2027-01-15T08:00:00", "2027-01-15T09:00:00+01:00"])
