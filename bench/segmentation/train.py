@@ -3,7 +3,10 @@
     python bench/segmentation/train.py --bench ../shared/bench
 
 A logistic model and boosted trees (scikit-learn, here only) over the generic gap features; half of
-the copies have their text blanked, so that the weights work when content is not captured.
+the copies have their text blanked, so that the weights work when content is not captured. The
+logistic model has weights that all settings share (one agent alone, a conversation, a team) and for
+the last two a difference from them, fitted together, so that a setting departs only where its
+lanes ask for it.
 OSWorld-Human is never read.
 """
 
@@ -26,7 +29,8 @@ from whyflame.segment.auto.gaps import describe_gaps
 from whyflame.segment.auto.table import read_steps
 from whyflame.segment.auto.weights import Head, Logistic
 
-STRENGTH = 0.08  # inverse of the L2 penalty
+STRENGTH = 0.05  # inverse of the L2 penalty
+OWN = (0.0, 0.7, 0.7)  # by setting, how easily it departs from what all share; 0: never
 TREES = {
     "max_iter": 120,
     "learning_rate": 0.08,
@@ -50,7 +54,7 @@ class Design:
     matrix: sparse.csr_matrix
     columns: np.ndarray
     layout: list[tuple[str, str, int]]
-    starts: np.ndarray
+    settings: np.ndarray
 
 
 def build_design(lanes: list[Any]) -> Design:
@@ -65,8 +69,18 @@ def build_design(lanes: list[Any]) -> Design:
     for name, values in blocks.numbers.items():
         parts.append(sparse.csr_matrix(values))
         layout.append(("numbers", name, values.shape[1]))
-    matrix = sparse.hstack(parts).tocsr()
-    return Design(matrix, blocks.columns().T, layout, table.starts)
+    matrix = with_own(sparse.hstack(parts).tocsr(), blocks.settings)
+    return Design(matrix, blocks.columns().T, layout, blocks.settings)
+
+
+def with_own(matrix: sparse.csr_matrix, settings: np.ndarray) -> sparse.csr_matrix:
+    """The shared columns, then for each setting the same once more, zero in other settings."""
+    own = [
+        sparse.diags(scale * (settings == setting).astype(np.float32)) @ matrix
+        for setting, scale in enumerate(OWN)
+        if scale
+    ]
+    return sparse.hstack([matrix, *own]).tocsr()
 
 
 def build_labels(rows: list[Row], key: str) -> tuple[np.ndarray, np.ndarray]:
@@ -98,20 +112,33 @@ def fit_head(
             labels.append(label[use])
             weights.append(np.full(int(use.sum()), weight))
     target, weight = np.concatenate(labels), np.concatenate(weights)
-    logistic = LogisticRegression(C=STRENGTH, max_iter=400)
+    logistic = LogisticRegression(C=STRENGTH, max_iter=300, tol=1e-3)
     logistic.fit(sparse.vstack(matrices), target, weight)
     trees = HistGradientBoostingClassifier(**TREES)
     trees.fit(np.concatenate(columns), target, weight)
     return Head(logistic_of(logistic, text.layout), forest_of(trees))
 
 
-def logistic_of(model: LogisticRegression, layout: list[tuple[str, str, int]]) -> Logistic:
-    values, at = model.coef_[0].astype(np.float32), 0
+def logistic_of(
+    model: LogisticRegression, layout: list[tuple[str, str, int]]
+) -> tuple[Logistic, ...]:
+    """A model for each setting: what is shared and its difference, added up."""
+    shared, *own = model.coef_[0].reshape(-1, sum(size for _, _, size in layout))
+    rest = iter(own)
+    bias = float(model.intercept_[0])
+    return tuple(
+        one_logistic(bias, shared + scale * next(rest) if scale else shared, layout)
+        for scale in OWN
+    )
+
+
+def one_logistic(bias: float, weights: np.ndarray, layout: list[tuple[str, str, int]]) -> Logistic:
+    values, at = weights.astype(np.float32), 0
     found: dict[str, dict[str, np.ndarray]] = {"codes": {}, "numbers": {}}
     for group, name, size in layout:
         found[group][name] = values[at : at + size]
         at += size
-    return Logistic(float(model.intercept_[0]), found["codes"], found["numbers"])
+    return Logistic(bias, found["codes"], found["numbers"])
 
 
 def forest_of(model: HistGradientBoostingClassifier) -> Forest:
@@ -153,13 +180,15 @@ def pack(head: Head) -> dict[str, Any]:
             "is": [float(f"{value:.3f}") for value in rounded[at]],
         }
 
-    logistic = head.logistic
+    def pack_logistic(model: Logistic) -> dict[str, Any]:
+        return {
+            "bias": round(model.bias, 4),
+            "codes": {name: sparse_values(values) for name, values in model.codes.items()},
+            "numbers": {name: sparse_values(values) for name, values in model.numbers.items()},
+        }
+
     return {
-        "logistic": {
-            "bias": round(logistic.bias, 4),
-            "codes": {name: sparse_values(values) for name, values in logistic.codes.items()},
-            "numbers": {name: sparse_values(values) for name, values in logistic.numbers.items()},
-        },
+        "logistic": [pack_logistic(model) for model in head.logistic],
         "forest": head.forest.to_json(),
     }
 

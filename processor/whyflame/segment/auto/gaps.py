@@ -14,7 +14,14 @@ import numpy as np
 from whyflame.content.activity import ACTIVITIES, CODES
 from whyflame.content.vocabulary import CUES, LEADS
 from whyflame.segment.auto.bags import compare, count, drop_common, overlap, windows
+from whyflame.segment.auto.places import (
+    find_first,
+    find_last_same,
+    find_neighbour,
+    keys_in_lanes,
+)
 from whyflame.segment.auto.roles import ROLE_COUNT
+from whyflame.segment.auto.speakers import describe_speakers, find_settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +40,7 @@ _SHORT_PROMPT = 6  # bit length of the bytes: under 64
 _SIZES = 16
 _PLACES = 10
 _SMALL = 200
+_FOR_SETTINGS = "speakers"
 _BLOCK = 512
 _SIZE_STEPS = 4  # sizes are bit lengths: four are a text sixteen times as long
 
@@ -45,11 +53,13 @@ class Blocks:
         codes: Categorical features: a code per row, and how many codes there are.
         numbers: Numeric features: a block of columns each.
         matrix: The numeric blocks side by side.
+        settings: Setting of the row's lane (`speakers`).
     """
 
     codes: dict[str, tuple[Rows, int]]
     numbers: dict[str, Floats]
     matrix: Floats
+    settings: Rows
 
     def take(self, rows: Rows) -> Blocks:
         """The same features of some rows."""
@@ -57,18 +67,23 @@ class Blocks:
         matrix = self.matrix[rows]
         edges = np.cumsum([block.shape[1] for block in self.numbers.values()])[:-1]
         parts = np.split(matrix, edges, axis=1)
-        return Blocks(codes, dict(zip(self.numbers, parts, strict=True)), matrix)
+        numbers = dict(zip(self.numbers, parts, strict=True))
+        return Blocks(codes, numbers, matrix, self.settings[rows])
 
     def columns(self) -> Floats:
-        """What trees look at: codes of small categories, then the numbers; a row a column."""
+        """What trees look at: codes of small categories, then the numbers; a row a column.
+
+        Not who speaks: settings tell the logistic models apart, and trees gained nothing by them.
+        """
         small = [codes for codes, size in self.codes.values() if size < _SMALL]
         rows, numbers = self.matrix.shape
+        numbers -= self.numbers[_FOR_SETTINGS].shape[1]
         columns = np.empty((len(small) + numbers, rows), np.float32)
         for place, codes in enumerate(small):
             columns[place] = codes
         for first in range(0, rows, _BLOCK):  # a whole transposition would miss the cache
             block = slice(first, first + _BLOCK)
-            columns[len(small) :, block] = self.matrix[block].T
+            columns[len(small) :, block] = self.matrix[block, :numbers].T
         return columns
 
 
@@ -77,7 +92,7 @@ def describe_gaps(table: StepTable) -> Blocks:
     rows = len(table.lane)
     same = np.zeros(rows, bool)
     same[1:] = table.lane[1:] == table.lane[:-1]
-    before = _neighbour(table, -1)
+    before = find_neighbour(table, -1)
     turned = _turned(table, same)
     text = drop_common(table.model["text"], table.starts, table.lane)
     arguments = drop_common(table.arguments, table.starts, table.lane)
@@ -91,15 +106,17 @@ def describe_gaps(table: StepTable) -> Blocks:
         "returns": _returns(text | arguments, table),
         "place": _place(table, same, turned),
         "state": _state(table, before, same, turned),
+        _FOR_SETTINGS: describe_speakers(table),  # the last: `columns` leaves it out
     }
-    return Blocks(_codes(table, before), numbers, np.concatenate([*numbers.values()], axis=1))
+    matrix = np.concatenate([*numbers.values()], axis=1)
+    return Blocks(_codes(table, before), numbers, matrix, find_settings(table))
 
 
 def _codes(table: StepTable, before: Rows) -> dict[str, tuple[Rows, int]]:
     kind, role = table.activity.astype(np.int64), table.role
     lead = table.model["lead"].astype(np.int64)
     rows = len(kind)
-    after, before2 = _neighbour(table, 1), _neighbour(table, -2)
+    after, before2 = find_neighbour(table, 1), find_neighbour(table, -2)
     said = np.minimum(table.model["sizes"][:, 1].astype(np.int64), _SIZES - 1)
     asked = np.minimum(table.model["sizes"][:, 0].astype(np.int64), _SIZES - 1)
     place = np.minimum(np.arange(rows) - table.starts[table.lane], _PLACES - 1)
@@ -126,12 +143,6 @@ def _codes(table: StepTable, before: Rows) -> dict[str, tuple[Rows, int]]:
         "place": (place, _PLACES),
         "place_role": (place * _ROLES + role, _PLACES * _ROLES),
     }
-
-
-def _neighbour(table: StepTable, distance: int) -> Rows:
-    """Row so many steps away, never beyond the lane: lanes of a batch know nothing of each other."""
-    starts, ends = table.starts[table.lane], table.starts[table.lane + 1]
-    return np.clip(np.arange(len(table.lane)) + distance, starts, ends - 1)
 
 
 def _bits(values: NDArray[np.uint32]) -> Floats:
@@ -179,18 +190,10 @@ def _target_links(table: StepTable, before: Rows) -> tuple[Bools, Bools, Bools]:
     match = (targets[:, :, None] == earlier[:, None, :]) & (targets[:, :, None] > 0)
     shared: Bools = match.any(axis=(1, 2))
     flat = targets.ravel()
-    first = _is_first(np.where(flat > 0, flat + (np.repeat(table.lane, 4) << 33), -1))
+    first = find_first(np.where(flat > 0, flat + (np.repeat(table.lane, 4) << 33), -1))
     fresh = np.any((first & (flat > 0)).reshape(rows, 4), axis=1)
     known = np.any((~first & (flat > 0)).reshape(rows, 4), axis=1) & ~shared
     return shared, np.asarray(fresh, bool), np.asarray(known, bool)
-
-
-def _is_first(keys: Rows) -> Bools:
-    """True where a key appears for the first time."""
-    _, first = np.unique(keys, return_index=True)
-    mark = np.zeros(len(keys), bool)
-    mark[first] = True
-    return mark
 
 
 def _topic(text: NDArray[np.uint64], arguments: NDArray[np.uint64], table: StepTable) -> Floats:
@@ -211,26 +214,16 @@ def _returns(bags: NDArray[np.uint64], table: StepTable) -> Floats:
     rows = len(bags)
     index = np.arange(rows)
     columns: list[Floats | Bools] = []
-    same_agent = _last_same(table.agent, table)
-    for last in (same_agent, _last_same(table.tool, table)):
+    same_agent = find_last_same(keys_in_lanes(table.agent, table))
+    for last in (same_agent, find_last_same(keys_in_lanes(table.tool, table))):
         seen, at = last >= 0, np.maximum(last, 0)
         columns += [seen, seen * overlap(bags, bags[at]),
                     np.log1p(np.where(seen, index - last, 0)).astype(np.float32)]  # fmt: skip
-    after = _neighbour(table, 1)
+    after = find_neighbour(table, 1)
     last = same_agent[after]
     follows = (last >= 0) & (after > index)
     columns.append(follows * overlap(bags[after], bags[np.maximum(last, 0)]))
     return np.column_stack(columns).astype(np.float32)
-
-
-def _last_same(key: NDArray[np.uint32], table: StepTable) -> Rows:
-    """Row of the last step of the lane with the same key; -1 when there is none."""
-    keys = key.astype(np.int64) + (table.lane << 33)
-    order = np.argsort(keys, kind="stable")
-    last = np.full(len(keys), -1)
-    equal = keys[order][1:] == keys[order][:-1]
-    last[order[1:][equal]] = order[:-1][equal]
-    return last
 
 
 def _place(table: StepTable, same: Bools, turned: Bools) -> Floats:
@@ -285,8 +278,8 @@ def _state(table: StepTable, before: Rows, same: Bools, turned: Bools) -> Floats
         turned & (table.model["asked"] > 0) & (table.model["sizes"][:, 0] > _SHORT_PROMPT),
         asks[before],
         asks,
-        _is_first(table.agent + (table.lane << 33)) & same,
-        _is_first(table.tool + (table.lane << 33)) & same & (table.calls > 0),
+        find_first(keys_in_lanes(table.agent, table)) & same,
+        find_first(keys_in_lanes(table.tool, table)) & same & (table.calls > 0),
         result_only,
         result_only[before],
         (table.tool == table.tool[before]) & (table.calls > 0),
@@ -298,6 +291,6 @@ def _state(table: StepTable, before: Rows, same: Bools, turned: Bools) -> Floats
         np.minimum(table.argument_size, 16) / 16,
         np.minimum(table.argument_size[before], 16) / 16,
         (said - said[before]) / _SIZE_STEPS,
-        (said[_neighbour(table, 1)] - said) / _SIZE_STEPS,
+        (said[find_neighbour(table, 1)] - said) / _SIZE_STEPS,
     ]
     return np.column_stack(columns).astype(np.float32)

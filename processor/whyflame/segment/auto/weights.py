@@ -1,4 +1,4 @@
-"""The shipped boundary weights: a logistic model and boosted trees, averaged."""
+"""The shipped boundary weights: a logistic model a setting and boosted trees, averaged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from whyflame.segment.auto.gaps import Blocks
 
-__all__ = ["Head", "Logistic", "load_heads"]
+__all__ = ["LOGISTIC_SHARE", "Head", "Logistic", "load_heads"]
+
+LOGISTIC_SHARE = 0.6  # the rest is the trees'
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,32 @@ class Logistic:
 
 @dataclass(frozen=True)
 class Head:
-    """What says how likely one kind of boundary is."""
+    """What says how likely one kind of boundary is.
 
-    logistic: Logistic
+    Attributes:
+        logistic: A model for each setting of `speakers`.
+        forest: Trees, the same for all.
+    """
+
+    logistic: tuple[Logistic, ...]
     forest: Forest
 
     def score(self, blocks: Blocks, columns: NDArray[np.float32]) -> NDArray[np.float32]:
         """Log odds before each step; `columns` are `blocks.columns()`."""
-        total = self.logistic.score(blocks) + self.forest.score(columns)
-        return np.asarray(total / 2, np.float32)
+        total = LOGISTIC_SHARE * self._by_setting(blocks)
+        total += (1 - LOGISTIC_SHARE) * self.forest.score(columns)
+        return np.asarray(total, np.float32)
+
+    def _by_setting(self, blocks: Blocks) -> NDArray[np.float32]:
+        """Log odds, of each row by the model of its setting."""
+        present: list[int] = np.unique(blocks.settings).tolist()
+        if len(present) == 1:
+            return self.logistic[present[0]].score(blocks)
+        total = np.empty(len(blocks.settings), np.float32)
+        for setting in present:
+            rows = np.flatnonzero(blocks.settings == setting)
+            total[rows] = self.logistic[setting].score(blocks.take(rows))
+        return total
 
 
 @cache
@@ -66,13 +85,16 @@ def load_heads() -> dict[str, Head]:
 
 
 def _read_head(head: dict[str, Any]) -> Head:
-    raw = head["logistic"]
-    logistic = Logistic(
+    models = tuple(_read_logistic(raw) for raw in head["logistic"])
+    return Head(models, Forest.from_json(head["forest"]))
+
+
+def _read_logistic(raw: dict[str, Any]) -> Logistic:
+    return Logistic(
         bias=raw["bias"],
         codes={name: _expand(values) for name, values in raw["codes"].items()},
         numbers={name: _expand(values) for name, values in raw["numbers"].items()},
     )
-    return Head(logistic, Forest.from_json(head["forest"]))
 
 
 def _expand(packed: dict[str, Any]) -> NDArray[np.float32]:
