@@ -6,8 +6,10 @@
 mod arguments;
 mod bags;
 mod checksum;
+mod conversation;
 mod crc;
 mod features;
+mod json;
 mod messages;
 mod otlp;
 mod prompts;
@@ -59,6 +61,17 @@ unsafe extern "C" fn single_speech(_: Raw, arguments: *const Raw, count: isize) 
         arguments,
         count,
         |[raw, limit]: [Borrowed<'_>; 2]| -> Answer<Owned> { messages::single_speech(raw, limit) },
+    )
+}
+
+unsafe extern "C" fn newest_user(_: Raw, arguments: *const Raw, count: isize) -> Raw {
+    enter(
+        arguments,
+        count,
+        |given: [Borrowed<'_>; 5]| -> Answer<Owned> {
+            let [raw, limit, users, others, results] = given;
+            messages::newest_user(raw, limit, users, others, results)
+        },
     )
 }
 
@@ -156,6 +169,11 @@ pub extern "C" fn PyInit__native() -> Raw {
                 "extract\0",
                 extract,
                 "Features of many spans, and which are left.\0",
+            ),
+            Method::new(
+                "newest_user\0",
+                newest_user,
+                "Beginning, UTF-8 and number of the newest user message of an input.\0",
             ),
             Method::new(
                 "single_speech\0",

@@ -1,5 +1,7 @@
 //! A list of one chat message of one text, read off its raw value: `dialects/single_message.py`.
 
+use crate::conversation::{self, Known};
+use crate::json::Written;
 use crate::python::{string, Answer, Borrowed, Failure, Owned};
 use crate::words::{is_space, is_word_sign};
 
@@ -153,6 +155,32 @@ pub fn speech_in(text: &[u8]) -> Option<Speech<'_>> {
     Some(Speech { role, text: said })
 }
 
+/// What a JSON text means; None where Python has a way of its own with it.
+pub fn unescaped(written: Written<'_>) -> Option<Vec<u8>> {
+    if let Some(plain) = written.plain() {
+        return Some(plain.to_vec());
+    }
+    let mut text = Vec::with_capacity(written.text.len());
+    let mut cursor = Cursor {
+        text: written.text,
+        at: 0,
+    };
+    while cursor.at < written.text.len() {
+        let rest = &written.text[cursor.at..];
+        let plain = rest
+            .iter()
+            .position(|byte| *byte == b'\\')
+            .unwrap_or(rest.len());
+        text.extend_from_slice(&rest[..plain]);
+        cursor.at += plain;
+        if cursor.at < written.text.len() {
+            cursor.at += 1;
+            cursor.escaped(&mut text)?;
+        }
+    }
+    Some(text)
+}
+
 /// The bytes of a string value (`AnyValue`) behind tag and length; None for others.
 fn string_value(raw: &[u8]) -> Option<&[u8]> {
     if raw.first() != Some(&STRING) {
@@ -175,23 +203,82 @@ fn beginning(text: &str, characters: usize) -> &str {
     }
 }
 
-/// (role, first `limit` characters, UTF-8 of the whole) of a raw value that is a single message.
-pub fn single_speech(raw: Borrowed<'_>, limit: Borrowed<'_>) -> Answer<Owned> {
+/// Text of a raw value that may be JSON.
+fn json_in(raw: &[u8]) -> Option<&str> {
+    let value = string_value(raw)?;
+    match value.first()? {
+        b'[' | b'{' => std::str::from_utf8(value).ok(),
+        _ => None,
+    }
+}
+
+fn limit_of(limit: Borrowed<'_>) -> Answer<usize> {
     let limit = limit
         .integer()
         .and_then(|limit| usize::try_from(limit).ok());
-    let limit = limit.ok_or(Failure::Unfit("a limit is no number\0"))?;
-    let value = string_value(raw.bytes()?).filter(|value| value.first() == Some(&b'['));
-    let speech = match value.and_then(|value| std::str::from_utf8(value).ok()) {
-        Some(text) => speech_in(text.as_bytes()),
-        None => None,
-    };
-    match speech {
+    limit.ok_or(Failure::Unfit("a limit is no number\0"))
+}
+
+/// A message is UTF-8: its text was, and what was escaped is.
+fn utf8(text: &[u8]) -> Answer<&str> {
+    std::str::from_utf8(text).map_err(|_| Failure::Unfit("no text\0"))
+}
+
+/// (role, first `limit` characters, UTF-8 of the whole) of a raw value that is a single message.
+pub fn single_speech(raw: Borrowed<'_>, limit: Borrowed<'_>) -> Answer<Owned> {
+    let limit = limit_of(limit)?;
+    match json_in(raw.bytes()?).and_then(|text| speech_in(text.as_bytes())) {
         Some(Speech { role, text }) => {
-            let whole = std::str::from_utf8(&text).map_err(|_| Failure::Unfit("no text\0"))?;
-            let head = beginning(whole, limit).as_bytes();
+            let head = beginning(utf8(&text)?, limit).as_bytes();
             Owned::tuple([string(role)?, string(head)?, Owned::bytes(&text)?])
         }
         None => Ok(Owned::none()),
     }
+}
+
+/// (first `limit` characters, UTF-8 of the whole, how many there are) of the newest user message.
+///
+/// Args: a raw value; roles of users, other roles, types of results, as tuples of texts.
+pub fn newest_user(
+    raw: Borrowed<'_>,
+    limit: Borrowed<'_>,
+    users: Borrowed<'_>,
+    others: Borrowed<'_>,
+    results: Borrowed<'_>,
+) -> Answer<Owned> {
+    let limit = limit_of(limit)?;
+    let text = match json_in(raw.bytes()?) {
+        Some(text) => text.as_bytes(),
+        None => return Ok(Owned::none()),
+    };
+    let known = Known {
+        users: texts(users)?,
+        others: texts(others)?,
+        results: texts(results)?,
+    };
+    let found = match speech_in(text) {
+        Some(speech) if known.users.contains(&speech.role) => Some((speech.text, 1)),
+        Some(speech) if known.others.contains(&speech.role) => Some((Vec::new(), 0)),
+        Some(_) => None,
+        None => conversation::newest_user(text, &known)
+            .map(|newest| (newest.text.unwrap_or_default(), newest.count)),
+    };
+    match found {
+        Some((text, count)) => {
+            let head = beginning(utf8(&text)?, limit).as_bytes();
+            Owned::tuple([string(head)?, Owned::bytes(&text)?, Owned::integer(count)?])
+        }
+        None => Ok(Owned::none()),
+    }
+}
+
+fn texts(tuple: Borrowed<'_>) -> Answer<Vec<&[u8]>> {
+    (0..tuple.tuple_size()?)
+        .map(|at| {
+            tuple
+                .tuple_item(at)?
+                .text()
+                .ok_or(Failure::Unfit("no text\0"))
+        })
+        .collect()
 }

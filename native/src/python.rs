@@ -90,6 +90,7 @@ extern "C" {
     fn PyList_SetItem(list: Raw, at: isize, item: Raw) -> c_int;
     fn PyList_Append(list: Raw, item: Raw) -> c_int;
     fn PyTuple_New(size: isize) -> Raw;
+    fn PyTuple_Size(tuple: Raw) -> isize;
     fn PyTuple_GetItem(tuple: Raw, at: isize) -> Raw;
     fn PyTuple_SetItem(tuple: Raw, at: isize, item: Raw) -> c_int;
     fn PyObject_GetBuffer(object: Raw, view: *mut View, flags: c_int) -> c_int;
@@ -306,6 +307,10 @@ impl<'a> Borrowed<'a> {
 
     pub fn list_item(self, at: usize) -> Answer<Borrowed<'a>> {
         unsafe { Borrowed::take(PyList_GetItem(self.raw(), at as isize)) }
+    }
+
+    pub fn tuple_size(self) -> Answer<usize> {
+        usize::try_from(unsafe { PyTuple_Size(self.raw()) }).map_err(|_| Failure::Raised)
     }
 
     pub fn tuple_item(self, at: usize) -> Answer<Borrowed<'a>> {

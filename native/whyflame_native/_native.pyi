@@ -28,3 +28,11 @@ def look_at_request(
     schema: Schema, body: bytes, earliest: int, latest: int, /
 ) -> tuple[int, int] | None: ...
 def crc32(text: bytes | memoryview, before: int, /) -> int: ...
+def newest_user(
+    raw: bytes,
+    limit: int,
+    users: tuple[str, ...],
+    others: tuple[str, ...],
+    results: tuple[str, ...],
+    /,
+) -> tuple[str, bytes, int] | None: ...

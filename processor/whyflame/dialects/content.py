@@ -7,9 +7,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from whyflame.dialects.long_input import newest_user_in
+from whyflame.dialects.long_input import newest_user_in, newest_user_of
 from whyflame.dialects.messages import (
-    ROLES,
     Message,
     asked_calls,
     flatten_text,
@@ -70,13 +69,13 @@ def set_prompt(content: Content, text: str, user_messages: int | None) -> None:
     """Stores the newest user message: cut text, whole length, hash of the whole."""
     if text[:1] == "<" and (context := _CONTEXT.match(text)):
         text = text[context.end() :]
-    _set_prompt(content, text[:PROMPT_LIMIT], text.encode("utf-8", "replace"), user_messages)
+    content.user_messages = user_messages
+    _set_prompt(content, text[:PROMPT_LIMIT], text.encode("utf-8", "replace"))
 
 
-def _set_prompt(content: Content, head: str, whole: bytes, user_messages: int | None) -> None:
+def _set_prompt(content: Content, head: str, whole: bytes) -> None:
     content.prompt, content.prompt_bytes = head, len(whole)
     content.prompt_sha256 = _hash_of(whole)
-    content.user_messages = user_messages
 
 
 def _hash_of(prompt: bytes) -> str:
@@ -122,14 +121,11 @@ def _fill_prompt(
         return
     for key in keys:
         raw = attributes[key]
-        single = single_value(raw, PROMPT_LIMIT)
-        if single is not None and (role := ROLES.get(single[0])) is not None:
-            content.user_messages = int(role == "user")
-            if single[1][:1] == "<" and role == "user":  # perhaps not the user's own words
-                set_prompt(content, single[2].decode(errors="replace"), 1)
-                return
-            if single[1] and role == "user":
-                _set_prompt(content, single[1], single[2], 1)
+        newest_user = newest_user_of(raw, PROMPT_LIMIT)
+        if newest_user is not None:
+            head, whole, content.user_messages = newest_user
+            if head:
+                _set_prompt(content, head, whole)
                 return
             continue
         text = _value_text(raw)

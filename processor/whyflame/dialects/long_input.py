@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 
-from whyflame.dialects.messages import ROLES, newest_user, parse, walk_messages
+from whyflame import native
+from whyflame.dialects.messages import RESULT_TYPES, ROLES, newest_user, parse, walk_messages
 from whyflame.dialects.single_message import single_message
 
-__all__ = ["newest_user_in"]
+__all__ = ["newest_user_in", "newest_user_of"]
 
 _LONG = 24_576
 _ROLE = re.compile(r'\{\s*"role"\s*:\s*"(?:user|human)"')
 _DECODER = json.JSONDecoder()
 _TRIES = 64
+_USERS = tuple(role for role, meaning in ROLES.items() if meaning == "user")
+_OTHERS = tuple(role for role, meaning in ROLES.items() if meaning != "user")
+_RESULTS = tuple(RESULT_TYPES)
 
 
 def newest_user_in(text: str) -> tuple[str | None, int | None]:
@@ -52,3 +56,17 @@ def _scan(text: str) -> tuple[str | None, int | None] | None:
         if newest is not None:
             break
     return (newest, len(starts) - results) if newest is not None else None
+
+
+def newest_user_of(raw: bytes, limit: int) -> tuple[str, bytes, int] | None:
+    """(first `limit` characters, UTF-8 of the whole, how many) of the newest user message of a raw value.
+
+    By the native part, without building the messages before it; None without it, and for what it
+    leaves to `newest_user_in`.
+    """
+    if native.part is None:
+        return None
+    found: tuple[str, bytes, int] | None = native.part.newest_user(
+        raw, limit, _USERS, _OTHERS, _RESULTS
+    )
+    return found

@@ -6,6 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 __all__ = [
+    "RESULT_TYPES",
     "ROLES",
     "Message",
     "asked_calls",
@@ -35,7 +36,7 @@ _CLASSES = {
     "ToolMessage": "tool",
     "ChatMessage": "user",
 }
-_RESULT_TYPES = frozenset(
+RESULT_TYPES = frozenset(
     {
         "tool_result",
         "tool_call_response",
@@ -141,7 +142,7 @@ def _is_result_part(part: dict[str, Any]) -> bool:
     kind = part.get("type")
     if kind == "text":
         return False
-    return str(kind).lower() in _RESULT_TYPES or any(part.get(key) for key in _RESULT_KEYS)
+    return str(kind).lower() in RESULT_TYPES or any(part.get(key) for key in _RESULT_KEYS)
 
 
 def walk_messages(value: Any) -> list[Message]:

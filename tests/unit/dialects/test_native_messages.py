@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from hypothesis import example, given, strategies as st
+from tests import corpus
 from tests.native import require_native
 
 from whyflame import native
+from whyflame.dialects.long_input import newest_user_in, newest_user_of
 from whyflame.dialects.single_message import single_message, single_value
 from whyflame.dialects.values import read_text
 
@@ -91,6 +93,140 @@ def test_pieces_in_any_order_are_no_other_message(text: str, limit: int) -> None
 @example(raw_text(b'[{"role":"user","content":"\xff"}]'), 3)
 def test_any_bytes_are_a_value(raw: bytes, limit: int) -> None:
     assert single_value(raw, limit) in {None, plainly(raw, limit)}
+
+
+def plain_newest(raw: bytes, limit: int) -> tuple[str, bytes, int] | None:
+    """The newest user message in Python; None where there are no messages."""
+    text = read_text(raw)
+    newest, count = newest_user_in(text) if text else (None, None)
+    if count is None:
+        return None
+    return (newest or "")[:limit], (newest or "").encode("utf-8", "replace"), count
+
+
+said = st.one_of(
+    st.text(max_size=40), st.sampled_from(["look at the tests", 'a "b"\n', "", "é 🎉"])
+)
+leaves = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), said)
+anything = st.recursive(
+    leaves, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(said, inner, max_size=3)), max_leaves=6
+)  # fmt: skip
+speaking = st.builds(
+    lambda text, key: {"type": "text", key: text}, said, st.sampled_from(["content", "text"])
+)
+results = st.builds(
+    lambda kind, value: {"type": kind, "id": "c1", "result": value},
+    st.sampled_from(["tool_call_response", "tool_result", "Tool_Result", "image"]), anything,
+)  # fmt: skip
+odd_parts = st.one_of(
+    said, anything, st.dictionaries(st.sampled_from(["type", "text", "content", "value", "toolResult"]), anything)
+)  # fmt: skip
+parts = st.lists(st.one_of(speaking, speaking, results, odd_parts), max_size=3)
+usual = st.builds(
+    lambda role, key, content, more: {"role": role, key: content, **more},
+    st.sampled_from(["user", "user", "assistant", "system", "tool", "human", "User", "critic"]),
+    st.sampled_from(["parts", "content", "contents"]),
+    st.one_of(said, st.lists(speaking, max_size=2), st.lists(results, min_size=1, max_size=2), parts, anything),
+    st.dictionaries(
+        st.sampled_from(["name", "id", "type", "content", "parts", "kwargs", "tool_calls", "tool_call_id", "finish_reason"]),
+        anything, max_size=1,
+    ),
+)  # fmt: skip
+conversations = st.lists(st.one_of(usual, usual, usual, anything), max_size=6)
+inputs = st.one_of(
+    conversations,
+    conversations,
+    st.builds(lambda found, more: {"messages": found, **more}, conversations,
+              st.dictionaries(st.sampled_from(["model", "role", "type", "input", "messages"]), anything, max_size=2)),
+    st.builds(lambda found: [found], conversations),
+    anything,
+)  # fmt: skip
+
+
+@given(inputs, separators, st.booleans(), st.integers(0, 30))
+@example(
+    [{"role": "user", "content": [{"type": "text", "text": "a"}, "b", {"type": "image"}]}],
+    (",", ":"),
+    True,
+    9,
+)
+@example(
+    [{"role": "user", "content": [{"type": "tool_result", "content": "x"}]}], (",", ":"), True, 9
+)
+def test_the_newest_user_message_is_the_one_that_python_finds(
+    value: Any, separators: tuple[str, str], ascii_only: bool, limit: int
+) -> None:
+    """In conversations of any form; what it does not take is left to Python."""
+    raw = raw_text(json.dumps(value, separators=separators, ensure_ascii=ascii_only))
+    assert newest_user_of(raw, limit) in {None, plain_newest(raw, limit)}
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            (
+                *PIECES,
+                '{"role":"user","content":"a"}',
+                '[{"role":"user","parts":["',
+                "1",
+                "-",
+                "e5",
+                "0",
+                ".",
+                "null",
+                "true",
+                "NaN",
+                "\x01",
+                '"id":',
+                '"messages":[',
+            )
+        ),
+        max_size=14,
+    ).map("".join)
+)
+@example('[{"role":"user","content":"a"},{"role":"user","content":"b"},]')
+@example('[{"role":"user","content":"a","x":01},{"role":"user","content":"b"}]')
+@example('[{"role":"user","content":"a","role":"system"},{"role":"user","content":"\x01"}]')
+@example('[{"role":"user","content":"a","x":' + "[" * 60 + "]" * 60 + "}]")
+@example('[{"role":"user","content":"a","x":' + "1" * 5000 + "}]")
+@example('[{"role":"user","content":"a"},{"role":"user","content":"b"}]' + " " * 25_000)
+def test_pieces_of_json_are_no_other_conversation(text: str) -> None:  # fmt: skip
+    raw = raw_text(text)
+    assert newest_user_of(raw, 5) in {None, plain_newest(raw, 5)}
+
+
+@given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool", "system"]), said), min_size=1, max_size=9),
+       st.booleans())  # fmt: skip
+def test_usual_conversations_are_not_left_to_python(
+    spoken: list[tuple[str, str]], has_parts: bool
+) -> None:
+    """Otherwise nothing would be gained."""
+    conversation = [
+        {"role": role, "parts": [{"type": "text", "content": text}]} if has_parts else {"role": role, "content": text}
+        for role, text in spoken
+    ]  # fmt: skip
+    raw = raw_text(json.dumps(conversation, ensure_ascii=False))
+    assert newest_user_of(raw, 9) == plain_newest(raw, 9)
+
+
+def test_inputs_of_real_producers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that the corpus holds: equal, and nine conversations of ten not left to Python."""
+    from whyflame.dialects import content
+
+    seen: list[bytes] = []
+
+    def note(raw: bytes, limit: int) -> None:
+        assert limit == content.PROMPT_LIMIT
+        seen.append(raw)
+
+    monkeypatch.setattr(content, "newest_user_of", note)
+    for name in corpus.names():
+        corpus.read_requests(corpus.cases()[name].requests())
+    found = [(newest_user_of(raw, 400), plain_newest(raw, 400)) for raw in seen]
+    assert all(native in {None, python} for native, python in found)
+    conversations = [native for native, python in found if python is not None]
+    assert len(conversations) > 500
+    assert sum(native is not None for native in conversations) > 0.9 * len(conversations)
 
 
 def test_what_is_no_value_is_an_error() -> None:
