@@ -6,8 +6,10 @@ dies is started again; what it had acknowledged is in the journal.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import multiprocessing
+import os
 import signal
 import time
 from dataclasses import dataclass, field, replace
@@ -32,6 +34,9 @@ RESTART_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 # A child that lived this long had started well: its next death is a new story.
 STABLE_SECONDS = 30.0
 STOP_SECONDS = 30.0
+# What a receiver has acknowledged is safe in the journal: where processors are short, storing it
+# waits, until the limit of the journal lets senders wait instead.
+STORE_NICENESS = 5
 
 
 @dataclass(slots=True)
@@ -157,8 +162,9 @@ class Supervisor:
     def _launch(self, child: Child) -> None:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
+        niceness = STORE_NICENESS if child is self.store else 0
         child.process = context.Process(
-            target=child.run, args=(*child.arguments, theirs), name=child.name
+            target=_run, args=(niceness, child.run, *child.arguments, theirs), name=child.name
         )
         child.process.start()
         theirs.close()
@@ -203,6 +209,15 @@ class Supervisor:
             pipe.send({"ready": ready, "receiving": receiving})
         except OSError:
             _LOG.debug("the store process is gone")
+
+
+def _run(niceness: int, run: Callable[..., None], *arguments: Any) -> None:
+    """In the child."""
+    with contextlib.suppress(
+        OSError
+    ):  # never asks for a right, but a sandbox may know no such call
+        os.nice(niceness)
+    run(*arguments)
 
 
 def _terminate(child: Child) -> None:
