@@ -6,6 +6,7 @@ Five folds by task (equal tasks of different sources share a fold): weights are 
 folds and score the fifth. Two-level, leave-one-source-out and OSWorld-Human rows beside it, and the
 Git deployment case with the shipped weights. With `--pieces 5 15` instead: what runs that arrive in
 pieces of so many steps are at their end, when all of each piece is exported before the next comes.
+With `--seeds 17 1 2 3 4 5` instead: how much is chance, with trees grown from each of these seeds.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from dataset import FOLDS, MARKED, Row, read_rows
 from git_case import show as show_git_case
 from growing import grow
-from train import LABELS, Design, build_design, fit_head
+from train import LABELS, TREES, Design, build_design, fit_head
 
 from whyflame.config import SegmentConfig
 from whyflame.segment.auto.segmenter import AutoSegmenter
@@ -104,9 +105,13 @@ def main() -> None:
     parser.add_argument("--intervals", action="store_true")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--pieces", type=int, nargs="*", default=[])
+    parser.add_argument("--seeds", type=int, nargs="*", default=[])
     options = parser.parse_args()
     config = SegmentConfig(granularity=options.granularity)
     rows = read_rows(options.bench)
+    if options.seeds:
+        by_chance(rows, config, options.seeds)
+        return
     folds = Predictions(rows, lambda row: row.fold, list(range(FOLDS)), config)
     show = lambda name, t: print(line(name, t, intervals=options.intervals))  # noqa: E731
     if options.pieces:
@@ -143,6 +148,26 @@ def main() -> None:
         others.tallies("claude_code_todo", "silver", None, blank=False),
     )
     show_git_case(options.bench, AutoSegmenter(config))
+
+
+def by_chance(rows: list[Row], config: SegmentConfig, seeds: list[int]) -> None:
+    """Mean, least and most of B3 and boundary F1 over trees of several seeds."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for seed in seeds:
+        TREES["random_state"] = seed
+        folds = Predictions(rows, lambda row: row.fold, list(range(FOLDS)), config)
+        named = {source: folds.tallies(source, "outer", 2, blank=False) for source in MARKED}
+        named["silver"] = folds.tallies("claude_code_todo", "silver", None, blank=False)
+        named["silver blank"] = folds.tallies("claude_code_todo", "silver", None, blank=True)
+        for name, tallies in named.items():
+            scores = summarize(tallies)
+            found.setdefault(name, []).append((scores["b3_f1"], scores["boundary_f1"]))
+    for name, pairs in found.items():
+        means, least, most = (f(pairs, axis=0) for f in (np.mean, np.min, np.max))
+        print(f"{name:20s}", *(
+            f"{what} {means[i]:.3f} ({least[i]:.3f}-{most[i]:.3f})"
+            for i, what in enumerate(("B3", "boundary"))
+        ))  # fmt: skip
 
 
 def in_pieces(folds: Predictions, config: SegmentConfig, pieces: list[int], show: Any) -> None:

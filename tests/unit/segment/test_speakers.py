@@ -37,10 +37,12 @@ def talk(*speakers: str, turns: int = 1) -> Lane:
         (talk("a", "a", "a", turns=3), CONVERSATION),
         (talk("a", "b", "c", turns=3), CONVERSATION),
         (talk("a", "a", "a", "a", turns=2), ALONE),
+        (talk(*"a" * 16, turns=3), CONVERSATION),
+        (talk(*"a" * 40, turns=3), ALONE),
     ],
 )
 def test_setting_is_how_many_speak_and_how_often_a_user_does(lane: Lane, setting: int) -> None:
-    """Three speakers are a team, three turns a conversation; names do not matter."""
+    """Three speakers are a team, frequent turns a conversation; names do not matter."""
     assert set(find_settings(read_steps([lane])).tolist()) == {setting}
 
 

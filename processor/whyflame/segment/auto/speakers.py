@@ -26,6 +26,7 @@ __all__ = ["ALONE", "CONVERSATION", "SETTINGS", "TEAM", "describe_speakers", "fi
 ALONE, CONVERSATION, TEAM = range(3)
 SETTINGS = 3
 _TURNS = 2  # after the first
+_STEPS_A_TURN = 8  # with more, an agent works alone and is asked again at times
 _TEAM = 3  # a user and an agent are two
 
 
@@ -36,7 +37,8 @@ def find_settings(table: StepTable) -> Rows:
     turns = np.zeros(len(lengths), np.int64)
     turns[filled] = table.turn[table.starts[filled + 1] - 1] - table.turn[table.starts[filled]]
     team = np.where(_count_speakers(table) >= _TEAM, TEAM, ALONE)
-    found: Rows = np.where(turns >= _TURNS, CONVERSATION, team)[table.lane]
+    talks = (turns >= _TURNS) & (turns * _STEPS_A_TURN >= lengths)
+    found: Rows = np.where(talks, CONVERSATION, team)[table.lane]
     return found
 
 
