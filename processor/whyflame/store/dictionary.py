@@ -1,25 +1,41 @@
-"""Dictionary tables: a small integer for every string or path that repeats."""
+"""Dictionary tables: a small integer for every string or path that repeats.
+
+Most values are those of sessions, which come once: the newest are held in memory, others are looked
+up in the table when they are asked for. Of what is not held 8 bytes remain, which tell that a value
+is new without reading a table of millions for it.
+"""
 
 from __future__ import annotations
 
 import threading
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     import duckdb
+    from numpy.typing import NDArray
+
+# In memory, at 150 to 250 bytes each.
+MOST_VALUES = 100_000
+_FIRST_SHARE = 100
+# Read together where one is asked for: what stands beside it is often asked for next.
+_BLOCK = 1_024
+_CHUNK = 50_000
 
 
 class Dictionary:
-    """Value to id and back, held in memory, appended to its table by `flush`.
+    """Value to id and back, partly held in memory, appended to its table by `flush`.
 
     Ids given out since the last flush are provisional: `flush` writes them inside the caller's
     transaction, `forget` takes them back when that transaction failed.
 
     Args:
-        cursor: Used once, to load the table when first needed.
+        cursor: Of its own, used under a lock.
         table: `strings` or `paths`. column: Name of the value column.
     """
 
@@ -27,33 +43,43 @@ class Dictionary:
         self._cursor = cursor
         self._table = table
         self._column = column
+        self._type = "VARCHAR[]" if table == "strings" else "VARCHAR[][]"
+        self._most = MOST_VALUES
+        # The first ones are kinds, models, tools: they always stay.
+        self._first = MOST_VALUES // _FIRST_SHARE
+        self._size = 0
         self._written = 0
+        # Paths share their names: one string each takes less memory, and is compared faster.
+        self._names: dict[str, str] = {}
+        # Hashes of the values that are stored and not held, sorted.
+        self._left_out = np.empty(0, np.uint64)
+        # Values that are known to be new.
+        self._new: set[Any] = set()
         self._lock = threading.RLock()
 
     @cached_property
-    def _entries(self) -> tuple[dict[Any, int], list[Any]]:
+    def _entries(self) -> tuple[dict[Any, int], dict[int, Any]]:
         """Ids by value, and values by id. A cold command that never asks does not load them."""
         with self._lock:
-            query = f"SELECT id, {self._column} FROM {self._table} ORDER BY id"
-            rows = self._cursor.execute(query).fetchall()
-            # What was forgotten leaves a gap.
-            values: list[Any] = [None] * (rows[-1][0] + 1 if rows else 0)
-            # Paths share their names: one string each takes less memory, and is compared faster.
-            one: dict[str, str] = {}
-            for number, value in rows:
-                values[number] = (
-                    tuple([one.setdefault(name, name) for name in value])
-                    if isinstance(value, list)
-                    else value
-                )
-            self._written = len(values)
-            return {
-                value: number for number, value in enumerate(values) if value is not None
-            }, values
+            loaded: tuple[dict[Any, int], dict[int, Any]] | None = self.__dict__.get("_entries")
+            if loaded is not None:  # by another thread that asked at the same time
+                return loaded
+            query = f"SELECT coalesce(max(id) + 1, 0) FROM {self._table}"
+            ((self._size,),) = self._cursor.execute(query).fetchall()
+            self._written = self._size
+            ids: dict[Any, int] = {}
+            values: dict[int, Any] = {}
+            newest = max(self._size - self._most, self._first)
+            rows = self._rows("id < ? OR id >= ?", [self._first, newest])
+            self._hold(rows, ids, values)
+            if newest > self._first:
+                among = f"SELECT {self._column} FROM {self._table} WHERE id >= ? AND id < ?"
+                self._leave_out(self._hashes(among, [self._first, newest]))
+            return ids, values
 
     @property
     def is_loaded(self) -> bool:
-        """Whether a look-up costs no reading of the table."""
+        """Whether a look-up costs no reading of the whole table."""
         return "_entries" in self.__dict__
 
     @property
@@ -61,24 +87,57 @@ class Dictionary:
         return self._entries[0]
 
     @property
-    def _values(self) -> list[Any]:
+    def _values(self) -> dict[int, Any]:
         return self._entries[1]
+
+    @property
+    def held(self) -> int:
+        """How many values are in memory."""
+        return len(self._values)
+
+    def look_up(self, values: Iterable[Any]) -> None:
+        """Find out about many values at once before `code` or `find` is asked for each."""
+        ids = self._ids
+        missing = [
+            value
+            for value in dict.fromkeys(values)
+            if value is not None and value not in ids and value not in self._new
+        ]
+        if not missing or not len(self._left_out):
+            return
+        with self._lock:
+            asked = [list(value) if isinstance(value, tuple) else value for value in missing]
+            hashes = self._hashes(f"SELECT unnest(?::{self._type}, max_depth := 1)", [asked])
+            places = np.searchsorted(self._left_out, hashes)
+            found = np.take(self._left_out, places, mode="clip") == hashes
+            known = [value for value, is_known in zip(asked, found, strict=True) if is_known]
+            if known:
+                among = f"(SELECT unnest(?::{self._type}, max_depth := 1))"
+                self._hold(self._rows(f"{self._column} IN {among}", [known]))
+            if len(self._new) > self._most:
+                self._new.clear()
+            self._new.update(value for value in missing if value not in ids)
 
     def code(self, value: str | tuple[str, ...] | None) -> int | None:
         """Id of a value, new when unseen; None stays None."""
         if value is None:
             return None
-        identifier = self._ids.get(value)
+        identifier = self.find(value)
         if identifier is None:
             with self._lock:
-                identifier = self._ids.setdefault(value, len(self._values))
-                if identifier == len(self._values):
-                    self._values.append(value)
+                identifier = self._ids.setdefault(value, self._size)
+                if identifier == self._size:
+                    self._values[identifier] = value
+                    self._size += 1
         return identifier
 
     def find(self, value: str | tuple[str, ...]) -> int | None:
         """Id of a value, None when it was never stored."""
-        return self._ids.get(value)
+        identifier = self._ids.get(value)
+        if identifier is None and len(self._left_out):
+            self.look_up([value])
+            identifier = self._ids.get(value)
+        return identifier
 
     def find_written(self, value: str | tuple[str, ...]) -> int | None:
         """As `find`, None too while a failing transaction could still give the id to another value."""
@@ -88,27 +147,45 @@ class Dictionary:
 
     def value(self, identifier: int | None) -> Any:
         """Value of an id; None stays None."""
-        return None if identifier is None else self._values[identifier]
+        if identifier is None:
+            return None
+        value = self._values.get(identifier)
+        if value is None and identifier < self._written and len(self._left_out):
+            first = identifier // _BLOCK * _BLOCK
+            read = self._read("id BETWEEN ? AND ?", [first, first + _BLOCK - 1])
+            value = read.get(identifier)
+        return value
 
     def values(self, identifiers: Iterable[int]) -> dict[int, Any]:
         """Values by id, of many; those that were forgotten are left out."""
-        values = self._values
-        return {number: value for number in identifiers if (value := values[number]) is not None}
+        wanted = list(identifiers)
+        held = self._values
+        found = {number: value for number in wanted if (value := held.get(number)) is not None}
+        if len(found) < len(wanted) and len(self._left_out):
+            missing = [number for number in wanted if number not in found]
+            found |= self._read("id IN (SELECT unnest(?::INTEGER[]))", [missing])
+        return found
 
-    def items(self) -> Iterable[tuple[int, Any]]:
-        """All (id, value), in id order."""
-        return enumerate(list(self._values))
+    def items(self) -> Iterator[tuple[int, Any]]:
+        """All (id, value), in no order."""
+        with self._lock:
+            held = list(self._values.items())
+            rows = self._rows("true", []) if len(self._left_out) else []
+        known = {number for number, _ in held}
+        yield from held
+        yield from ((number, value) for number, value in rows if number not in known)
 
     def __len__(self) -> int:
-        return len(self._values)
+        _ = self._entries
+        return self._size
 
     def flush(self, cursor: duckdb.DuckDBPyConnection) -> None:
         """Append new entries; call inside the transaction that uses them, then `confirm`."""
         if not self.is_loaded:
             return
+        fresh = [(number, self._values[number]) for number in range(self._written, self._size)]
         rows = [
-            (number, list(value) if isinstance(value, tuple) else value)
-            for number, value in enumerate(self._values[self._written :], self._written)
+            (number, list(value) if isinstance(value, tuple) else value) for number, value in fresh
         ]
         if rows:
             with cursor.appender(self._table) as appender:
@@ -118,12 +195,78 @@ class Dictionary:
         """The transaction that flushed has committed."""
         if not self.is_loaded:
             return
-        self._written = len(self._values)
+        with self._lock:
+            self._written = self._size
+            self._new.clear()
+            self._make_room()
 
     def forget(self) -> None:
         """The transaction failed: unwritten ids are free again."""
         if not self.is_loaded:
             return
-        for value in self._values[self._written :]:
-            del self._ids[value]
-        del self._values[self._written :]
+        with self._lock:
+            for number in range(self._written, self._size):
+                del self._ids[self._values.pop(number)]
+            self._size = self._written
+
+    def _read(self, condition: str, parameters: list[object]) -> dict[int, Any]:
+        """Values that are not held, by id; they are from now on."""
+        with self._lock:
+            rows = self._rows(condition, parameters)
+            # An answer about all that was ever stored must not take the place of all else.
+            if len(rows) <= self._most // 4:
+                self._hold(rows)
+                self._make_room()
+        return dict(rows)
+
+    def _rows(self, condition: str, parameters: list[object]) -> Collection[tuple[int, Any]]:
+        rows = self._cursor.execute(
+            f"SELECT id, {self._column} FROM {self._table} WHERE {condition} ORDER BY id",
+            parameters,
+        ).fetchall()
+        one = self._names
+        return [
+            (number, tuple([one.setdefault(name, name) for name in value]))
+            if isinstance(value, list)
+            else (number, value)
+            for number, value in rows
+        ]
+
+    def _hold(
+        self,
+        rows: Iterable[tuple[int, Any]],
+        ids: dict[Any, int] | None = None,
+        values: dict[int, Any] | None = None,
+    ) -> None:
+        ids = self._ids if ids is None else ids
+        values = self._values if values is None else values
+        for number, value in rows:
+            if value is not None:
+                values[number] = value
+                ids[value] = number
+
+    def _make_room(self) -> None:
+        """Leave out what has been held for longest, but for what is not stored yet."""
+        if len(self._values) <= self._most:
+            return
+        oldest = islice(self._values, len(self._values) - self._most // 2)
+        leaving = [number for number in oldest if self._first <= number < self._written]
+        for first in range(0, len(leaving), _CHUNK):
+            part = leaving[first : first + _CHUNK]
+            among = f"SELECT {self._column} FROM {self._table} WHERE id IN (SELECT unnest(?::INTEGER[]))"
+            # Before they leave: who misses a value must find that it may be stored.
+            self._leave_out(self._hashes(among, [part]))
+            for number in part:
+                self._ids.pop(self._values.pop(number), None)
+        self._names.clear()
+
+    def _leave_out(self, hashes: NDArray[np.uint64]) -> None:
+        # Sorting all of them again would cost more with every value ever stored.
+        hashes = np.unique(hashes)
+        places = np.searchsorted(self._left_out, hashes)
+        self._left_out = np.insert(self._left_out, places, hashes)
+
+    def _hashes(self, query: str, parameters: list[object]) -> NDArray[np.uint64]:
+        found = self._cursor.execute(f"SELECT hash(value) AS h FROM ({query}) t(value)", parameters)
+        hashes: NDArray[np.uint64] = found.fetchnumpy()["h"]
+        return hashes

@@ -42,4 +42,5 @@ def exported_paths(
         ).fetchall()
     finally:
         cursor.unregister(_WANTED)
-    return {key: store.paths.value(path) for key, path in rows if path is not None}
+    paths = store.paths.values({path for _, path in rows if path is not None})
+    return {key: paths[path] for key, path in rows if path in paths}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,8 @@ def newest_marks(
     store: Store, cursor: duckdb.DuckDBPyConnection, sessions: Iterable[tuple[str, str]]
 ) -> dict[LaneName, MarkRow]:
     """The version in force of every lane of these (tenant, session)."""
+    sessions = list(sessions)
+    store.strings.look_up(chain.from_iterable(sessions))
     wanted = [
         (tenant, session)
         for tenant, session in (
@@ -75,6 +77,7 @@ def newest_marks(
         "USING (tenant, session) GROUP BY tenant, session, run, lane",
         [[tenant for tenant, _ in wanted], [session for _, session in wanted]],
     ).fetchall()
+    store.paths.values({number for row in rows for number in row[6]})
     value, path = store.strings.value, store.paths.value
     found = {}
     for tenant, session, run, lane, digest, steps, path_ids, versions in rows:

@@ -10,7 +10,7 @@ import numpy as np
 from whyflame.store.settled_columns import Columns, Numbers, columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,6 +45,18 @@ class Passed:
     strings: list[str]
     paths: list[tuple[str, ...]]
     marks: list[MarkRow]
+
+    def all_strings(self) -> Iterator[str]:
+        """Every text that is written as an id."""
+        yield from self.strings
+        for mark in self.marks:
+            yield from (mark.tenant, mark.session, mark.lane)
+
+    def all_paths(self) -> Iterator[tuple[str, ...]]:
+        """Every path that is written as an id."""
+        yield from self.paths
+        for mark in self.marks:
+            yield from (path for _, path in mark.marks)
 
     @property
     def has_extra(self) -> bool:

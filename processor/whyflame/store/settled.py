@@ -68,6 +68,8 @@ class SettledWriter:
         """
         generation = self._generation + 1
         strings, paths = self._store.strings, self._store.paths
+        strings.look_up(passed.all_strings())
+        paths.look_up(passed.all_paths())
         try:
             with self._new_rows(passed, generation) as insert, transaction(self._cursor):
                 insert()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whyflame.fields import FIELDS
 from whyflame.fold.names import Role, role_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from whyflame.fold.measures import Measure
     from whyflame.fold.where import Fragment
@@ -68,27 +68,31 @@ def sum_by_step(
         f"FROM operations{condition.sql} GROUP BY ALL) WHERE v <> 0",
         [*params, steps.since_ns, steps.step_ns, *condition.params],
     )
+    shown = [_labels(query, field, {row[at] for row in rows}) for at, field in enumerate(fields)]
     found: dict[Labels, dict[int, int]] = {}
     for *values, number, value in rows:
-        labels = tuple(
-            _label(query, field, value) for field, value in zip(fields, values, strict=True)
-        )
+        labels = tuple(texts.get(value) for texts, value in zip(shown, values, strict=True))
         points = found.setdefault(labels, {})
         at = steps.start_ns + number * steps.step_ns
         points[at] = points.get(at, 0) + value
     return found
 
 
-def _label(query: RunningQuery, field: str, value: int | str | None) -> str | None:
-    if value is None or isinstance(value, str):
-        return value or None
+def _labels(query: RunningQuery, field: str, values: set[Any]) -> Mapping[Any, str | None]:
+    """Stored values of a field with their labels; all are looked up at once."""
+    texts: dict[Any, str | None] = {
+        value: value or None for value in values if value is None or isinstance(value, str)
+    }
+    numbers = values - texts.keys()
     match role_of(field):
         case Role.STRING:
-            return query.store.strings.value(value) or None
+            strings = query.strings(numbers)
+            return texts | {number: text or None for number, text in strings.items()}
         case Role.PATH:
-            return " > ".join(query.store.paths.value(value)) or None
+            paths = query.paths(numbers)
+            return texts | {number: " > ".join(names) or None for number, names in paths.items()}
         case Role.TASK:
-            names = query.store.paths.value(value)
-            return names[-1] if names else None
+            paths = query.paths(numbers)
+            return texts | {number: names[-1] if names else None for number, names in paths.items()}
         case _:
-            return str(value)
+            return texts | {number: str(number) for number in numbers}

@@ -10,7 +10,7 @@ from whyflame.fold.where import compile_tenant
 from whyflame.store.reported import find_reported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from whyflame.fold.where import Fragment
     from whyflame.store.readable import Cursor, Readable
@@ -99,29 +99,35 @@ def totals(
             for row in totals(store, rest, condition, tenant, cursor)
             for split in _by_token_kind(row)
         ]
-    cursor = cursor or store.cursor()
+    rows = _summed(store, by, condition, tenant, cursor or store.cursor())
+    shown = [_shown(store, field, {row[at] for row in rows}) for at, field in enumerate(by)]
+    merged: dict[tuple[Any, ...], dict[str, int | None]] = {}
+    for row in rows:
+        key = tuple(texts.get(value) for texts, value in zip(shown, row[: len(by)], strict=True))
+        into = merged.setdefault(key, {})
+        for name, value in zip(_SUMS, row[len(by) :], strict=True):
+            into[name] = _add(into.get(name), None if value is None else int(value))
+    found = [_finish(dict(zip(by, key, strict=True)), sums) for key, sums in merged.items()]
+    found.sort(key=lambda row: _order(row, by))
+    return found
+
+
+def _summed(
+    store: Readable, by: Sequence[str], condition: Fragment, tenant: str, cursor: Cursor
+) -> list[tuple[Any, ...]]:
+    """Stored values of the fields, then `_SUMS`."""
     columns = [f"{_column(field)} AS f{number}" for number, field in enumerate(by)]
     parameters = [field for field in by if field not in FIELDS]
     reported = find_reported(store, cursor, compile_tenant(tenant))
     replaced = ", ".join(f"{sql} AS {part}" for part, sql in reported.parts.items())
-    relation = f"(SELECT * REPLACE ({replaced}) FROM operations)"
     kinds = {kind: code_of(store, kind) for kind in ("llm", "embed", "tool")}
     names = {**kinds, "shows_calls": reported.shows_calls}
     sums = [f"{sql.format(**names)} AS s_{key}" for key, sql in _SUMS.items()]
-    query = f"SELECT {', '.join(columns + sums)} FROM {relation}{condition.sql}" + (
-        " GROUP BY ALL" if by else ""
-    )
-    merged: dict[tuple[Any, ...], dict[str, int | None]] = {}
-    for row in cursor.execute(query, [*parameters, *condition.params]).fetchall():
-        key = tuple(
-            _value(store, field, value) for field, value in zip(by, row[: len(by)], strict=True)
-        )
-        into = merged.setdefault(key, {})
-        for name, value in zip(_SUMS, row[len(by) :], strict=True):
-            into[name] = _add(into.get(name), None if value is None else int(value))
-    rows = [_finish(dict(zip(by, key, strict=True)), sums_) for key, sums_ in merged.items()]
-    rows.sort(key=lambda row: _order(row, by))
-    return rows
+    query = (
+        f"SELECT {', '.join(columns + sums)} FROM "
+        f"(SELECT * REPLACE ({replaced}) FROM operations){condition.sql}"
+    ) + (" GROUP BY ALL" if by else "")
+    return cursor.execute(query, [*parameters, *condition.params]).fetchall()
 
 
 def _finish(fields: dict[str, Any], sums: dict[str, int | None]) -> Totals:
@@ -192,13 +198,18 @@ def _column(field: str) -> str:
     return spec.column
 
 
-def _value(store: Readable, field: str, value: Any) -> Any:
+def _shown(store: Readable, field: str, values: set[Any]) -> Mapping[Any, Any]:
+    """Stored values of a field with how they are shown; all are looked up at once."""
     spec = FIELDS.get(field)
-    if spec is None or value is None:
-        return value
-    if spec.column == "path_id":
-        names = store.paths.value(value)
-        if field == "task":
-            return names[-1] if names else None
-        return " > ".join(names)
-    return store.strings.value(value) if spec.coded else value
+    if spec is not None and spec.column == "path_id":
+        paths = store.paths.values(values - {None})
+        return {None: None} | {number: _path(field, names) for number, names in paths.items()}
+    if spec is not None and spec.coded:
+        return {None: None} | store.strings.values(values - {None})
+    return {value: value for value in values}
+
+
+def _path(field: str, names: Sequence[str]) -> str | None:
+    if field == "task":
+        return names[-1] if names else None
+    return " > ".join(names)

@@ -9,7 +9,7 @@ from whyflame.fold.names import Role, role_of
 from whyflame.fold.where import Fragment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from whyflame.store.running import RunningQuery
 
@@ -172,8 +172,9 @@ class _Values:
     def texts(self, last: Mapping[Any, int]) -> dict[str, int]:
         """The same by text; a text that several stored values have was used when any was."""
         newest: dict[str, int] = {}
+        known = _texts(self._query, self._field, last)
         for value, when in last.items():
-            for text in _texts(self._query, self._field, value):
+            for text in known.get(value, ()):
                 newest[text] = max(newest.get(text, 0), when)
         return newest
 
@@ -197,11 +198,12 @@ def field_groups(
         f"SELECT {', '.join(selected)} FROM operations{condition.sql} GROUP BY ALL",
         [*(value for _, params in keys for value in params), *condition.params],
     )
+    known = [_texts(query, field, {row[at] for row in rows}) for at, field in enumerate(fields)]
     found: dict[tuple[str | None, ...], frozenset[str]] = {}
     for row in rows:
         labels = tuple(
-            " > ".join(_texts(query, field, value)) or None if value is not None else None
-            for field, value in zip(fields, row[: len(fields)], strict=True)
+            " > ".join(texts.get(value, ())) or None
+            for texts, value in zip(known, row[: len(fields)], strict=True)
         )
         used = _above_zero(columns, row[len(fields) :])
         if used:
@@ -259,14 +261,15 @@ def _is_known(query: RunningQuery, field: str, key: str) -> str:
     return f"{key} IS NOT NULL AND {key} <> {-1 if empty is None else empty}"
 
 
-def _texts(query: RunningQuery, field: str, value: Any) -> Sequence[str]:
-    """A stored value as text; every name of a path, the innermost for a task."""
+def _texts(query: RunningQuery, field: str, values: Iterable[Any]) -> Mapping[Any, Sequence[str]]:
+    """Stored values with their texts: every name of a path, the innermost for a task."""
+    known = [value for value in values if value is not None]
     match role_of(field):
         case Role.STRING:
-            return (query.store.strings.value(value),)
+            return {number: (text,) for number, text in query.strings(known).items()}
         case Role.PATH:
-            return tuple(query.store.paths.value(value))
+            return query.paths(known)
         case Role.TASK:
-            return tuple(query.store.paths.value(value)[-1:])
+            return {number: names[-1:] for number, names in query.paths(known).items()}
         case _:
-            return (str(value),)
+            return {value: (str(value),) for value in known}
