@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whyflame.model import Content, Kind, Operation, Span, Status
+from whyflame.store.passed import pack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whyflame.store.dropped import Dropped
+    from whyflame.store.marks import MarkRow
+    from whyflame.store.settled import SettledWriter
+    from whyflame.store.unsettled import Group
 
 SECOND = 1_000_000_000
 T0 = 1_780_000_000 * SECOND
@@ -64,4 +73,18 @@ def operation(of: Span, **fields: Any) -> Operation:
     return made
 
 
-__all__ = ["SECOND", "T0", "Content", "operation", "span"]
+def write_settled(
+    writer: SettledWriter,
+    group: Group,
+    operations: Sequence[Operation],
+    marks: Sequence[MarkRow],
+    now_ns: int,
+) -> Dropped:
+    """A generation with what a pass is said to have found about a group."""
+    spans = group.spans or [operation.span for operation in operations]
+    for one in sorted(spans, key=lambda span: span.span_key):
+        group.last_keys[one.trace_key] = one.span_key
+    return writer.write_passed(pack(group, operations, marks), now_ns)
+
+
+__all__ = ["SECOND", "T0", "Content", "operation", "span", "write_settled"]

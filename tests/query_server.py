@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import uvicorn
 
-from tests.made import SECOND, T0, operation, span
+from tests.made import SECOND, T0, operation, span, write_settled
 from whyflame.config import Config
 from whyflame.serve.api import Actions, build_api
 from whyflame.serve.pyroscope import pyroscope_routes
@@ -66,7 +66,7 @@ def fill(store: Store, operations: Sequence[Operation]) -> None:
     SpanWriter(store).append([op.span for op in operations], {}, {})
     keys = sorted({op.span.trace_key for op in operations})
     group = Group(spans=[op.span for op in operations], trace_keys=keys)
-    SettledWriter(store).write(group, operations, [], T0)
+    write_settled(SettledWriter(store), group, operations, [], T0)
 
 
 @dataclass(frozen=True)

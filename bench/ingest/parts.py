@@ -24,6 +24,7 @@ from whyflame.index.indexer import Read
 from whyflame.journal import Signal
 from whyflame.segment.registry import load_segmenter
 from whyflame.settle.rules import build_settle
+from whyflame.store.passed import pack
 from whyflame.store.past import StorePast
 
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ def _round(
         clock.run(
             "settle: write",
             spans,
-            lambda group=group, found=operations, marks=marks: pipeline.settled.write(
-                group, found, marks, RECEIVED_NS
+            lambda group=group, found=operations, marks=marks: pipeline.settled.write_passed(
+                pack(group, found, marks), RECEIVED_NS
             ),
         )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 from tests.e2e.fleet import no_actions, serve_fleet
+from tests.made import write_settled
 from tests.query_server import fill, made, open_filled, run_app
 
 from whyflame.app.build import now_ns
@@ -211,7 +212,7 @@ def test_live_shows_what_was_only_named_anew(page: Page, tmp_path: Path) -> None
         for number, op in enumerate(again):
             op.span.span_key, op.span.trace_key = number, 0
         group.trace_keys[:] = [0]
-        SettledWriter(server.store).write(group, again, [], 0)
+        write_settled(SettledWriter(server.store), group, again, [], 0)
         page.clock.fast_forward(6_000)
         frames.get_by_text("read code").wait_for()
         assert frames.get_by_text("fix tests").count() == 0

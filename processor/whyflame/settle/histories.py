@@ -134,7 +134,10 @@ def _known(part: int | None) -> int:
 
 
 def _drop_frames(ledger: Ledger, told: Sequence[int]) -> None:
-    """The history's own agents whose own calls all count elsewhere frame nothing."""
+    """The history's own agents whose own calls all count elsewhere frame nothing.
+
+    An importer puts all that an agent did right below it; what lies deeper is another agent's.
+    """
     forest, spans = ledger.forest, ledger.spans
     work = set(told)
     for index in ledger.open_of((Kind.AGENT,)):

@@ -45,8 +45,7 @@ def coverage(store: Readable, condition: Fragment, tenant: str | None = None) ->
     return {
         **_counted(store, rows, base),
         "by_dialect": _producers(store, rows, base),
-        "merged_views": _reasons(store, rows, base, "same_as IS NOT NULL"),
-        "not_counted": _reasons(store, rows, base, "same_as IS NULL"),
+        **_uncounted(store, rows, base),
         **_remarked(cursor, rows, base),
         "orphan_spans": count_orphans(store, cursor, condition),
         "unknown_scopes": _unknown_scopes(rows, base),
@@ -62,8 +61,7 @@ def coverage_numbers(store: Readable) -> dict[str, int]:
     cursor = store.cursor()
     rows, base = _asker(cursor, EVERYTHING), _base(EVERYTHING)
     reasons: dict[str, dict[str, int]] = {
-        "merged_views": _reasons(store, rows, base, "same_as IS NOT NULL"),
-        "not_counted": _reasons(store, rows, base, "same_as IS NULL"),
+        **_uncounted(store, rows, base),
         "bad_values": _remarked(cursor, rows, base)["bad_values"],
         "unknown_scopes": _unknown_scopes(rows, base),
     }
@@ -140,14 +138,18 @@ def _unknown_scopes(rows: _Rows, base: str) -> dict[str, int]:
     )
 
 
-def _reasons(store: Readable, rows: _Rows, base: str, condition: str) -> dict[str, int]:
-    """Spans that do not count, by reason."""
+def _uncounted(store: Readable, rows: _Rows, base: str) -> dict[str, dict[str, int]]:
+    """Spans that do not count, by reason: views of calls that do, and others."""
+    conditions = {"merged_views": "same_as IS NOT NULL", "not_counted": "same_as IS NULL"}
     return {
-        store.strings.value(why): number
-        for why, number in rows(
-            f"SELECT why, count(*) FROM {base} WHERE NOT counted AND why IS NOT NULL "
-            f"AND {condition} GROUP BY ALL ORDER BY 2 DESC, 1"
-        )
+        name: {
+            store.strings.value(why): number
+            for why, number in rows(
+                f"SELECT why, count(*) FROM {base} WHERE NOT counted AND why IS NOT NULL "
+                f"AND {condition} GROUP BY ALL ORDER BY 2 DESC, 1"
+            )
+        }
+        for name, condition in conditions.items()
     }
 
 

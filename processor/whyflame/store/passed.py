@@ -79,7 +79,7 @@ def pack(group: Group, operations: Sequence[Operation], marks: Sequence[MarkRow]
             columns["extra_values"] = _objects([list(op.span.extra.values()) for op in written])
     return Passed(
         trace_keys=group.trace_keys,
-        last_keys=group.last_keys or _last_keys(group, operations),
+        last_keys=group.last_keys,
         dropped=[key for key in group.trace_keys if key not in working],
         operations=len(operations),
         columns=columns,
@@ -93,11 +93,3 @@ def _objects(values: list[list[str]]) -> NDArray[Any]:
     found = np.empty(len(values), object)
     found[:] = values
     return found
-
-
-def _last_keys(group: Group, operations: Sequence[Operation]) -> dict[int, int]:
-    last: dict[int, int] = {}
-    for span in group.spans or [operation.span for operation in operations]:
-        if span.span_key > last.get(span.trace_key, -1):
-            last[span.trace_key] = span.span_key
-    return last

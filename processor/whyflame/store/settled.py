@@ -12,17 +12,14 @@ import numpy as np
 from whyflame.store.dropped import Dropped, drop_spans
 from whyflame.store.duck import append, transaction
 from whyflame.store.marks import mark_tuple
-from whyflame.store.passed import Passed, pack
 from whyflame.store.settled_columns import CODED, Columns, renumbered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from whyflame.model import Operation
     from whyflame.store.dictionary import Dictionary
     from whyflame.store.duck import Store
-    from whyflame.store.marks import MarkRow
-    from whyflame.store.unsettled import Group
+    from whyflame.store.passed import Passed
 
 __all__ = ["SettledWriter"]
 
@@ -49,16 +46,6 @@ class SettledWriter:
     def generation(self) -> int:
         """The newest generation; it grows with every group written."""
         return self._generation
-
-    def write(
-        self,
-        group: Group,
-        operations: Sequence[Operation],
-        marks: Sequence[MarkRow],
-        now_ns: int,
-    ) -> Dropped:
-        """`write_passed` of what was found about a group."""
-        return self.write_passed(pack(group, operations, marks), now_ns)
 
     def write_passed(self, passed: Passed, now_ns: int) -> Dropped:
         """Append one generation for the traces of a pass; drop traces without agent work.

@@ -7,6 +7,8 @@ from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from tests.made import write_settled
+
 from whyflame.export import BoundExporter, ExportJob, ExportSettings
 from whyflame.export.fake import InlineExecutor, MemoryExporter
 from whyflame.model import Kind, Operation, Span
@@ -88,7 +90,7 @@ class World:
         """Write a generation that holds exactly these operations of their traces."""
         keys = sorted({op.span.trace_key for op in operations})
         group = Group([op.span for op in operations], keys, {})
-        self.writer.write(group, operations, [], self.clock())
+        write_settled(self.writer, group, operations, [], self.clock())
 
     def supersede(self, old: Operation, new: Operation) -> None:
         append(

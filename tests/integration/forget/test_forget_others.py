@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from tests import otlp
 from tests.collector import free_port
-from tests.made import SECOND, T0, operation, span
+from tests.made import SECOND, T0, operation, span, write_settled
 from tests.serving import Serving, wait_until
 
 from whyflame.cli import main
@@ -76,7 +76,7 @@ def test_retention_keeps_tenants_apart(tmp_path: Path) -> None:
     ]
     SpanWriter(store).append(spans, {}, {})
     group = Group(spans=spans, trace_keys=sorted({one.trace_key for one in spans}))
-    SettledWriter(store).write(group, [operation(one) for one in spans], [], T0)
+    write_settled(SettledWriter(store), group, [operation(one) for one in spans], [], T0)
     assert Retention(store, max_age_ns=3 * day).sweep(T0 + 10 * day).traces == 1
     rows = store.cursor().execute("SELECT tenant FROM traces").fetchall()
     assert rows == [("blue",)]

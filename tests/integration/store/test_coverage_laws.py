@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import Phase, given, settings, strategies as st
 from tests.integration.store.plain_coverage import plain_coverage
-from tests.made import SECOND, T0, operation, span
+from tests.made import SECOND, T0, operation, span, write_settled
 
 from whyflame.config import Config
 from whyflame.fold.projection import compile_filter, make_projection
@@ -88,7 +88,8 @@ class Life:
         keys = sorted({key for key, _ in self.spans})
         chosen = [key for key in keys if self.random.random() < 0.6]
         members = [one for (key, _), one in sorted(self.spans.items()) if key in chosen]
-        self.settled.write(
+        write_settled(
+            self.settled,
             Group(spans=members, trace_keys=chosen),
             [self._operation(one) for one in members],
             [],
@@ -196,7 +197,7 @@ def test_nothing_is_read_again_while_nothing_changes(tmp_path: Path) -> None:
     child = span(1, 2, parent_id=(1).to_bytes(8, "big"), session="s")
     life.writer.append([child], {}, {})
     group = Group(spans=[child], trace_keys=[child.trace_key])
-    life.settled.write(group, [operation(child)], [], T0)
+    write_settled(life.settled, group, [operation(child)], [], T0)
     calls: list[int] = []
 
     def find() -> int:
@@ -231,7 +232,7 @@ def test_new_writers_may_give_keys_again(tmp_path: Path) -> None:
         one = span(1, 2, parent_id=parent, session="s", start_ns=T0, end_ns=T0 + SECOND)
         life.writer.append([one], {}, {})
         group = Group(spans=[one], trace_keys=[one.trace_key])
-        life.settled.write(group, [operation(one)], [], T0)
+        write_settled(life.settled, group, [operation(one)], [], T0)
         states.append(state_of(life.store.cursor()))
         questions = StoreQuestions(life.store, Config(), lambda: T0)
         found.append(questions.totals((), Filter())["coverage"]["orphan_spans"])

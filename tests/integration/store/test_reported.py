@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.made import T0, operation, span
+from tests.made import T0, operation, span, write_settled
 
 from whyflame.fold.projection import compile_filter, make_projection
 from whyflame.model import Kind
@@ -32,7 +32,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def _by_session(store: Store, spans: list[Span]) -> dict[str, dict[str, Any]]:
     SpanWriter(store).append(spans, {}, {})
     group = Group(spans=spans, trace_keys=sorted({s.trace_key for s in spans}))
-    SettledWriter(store).write(group, [operation(s, reasoning=s.reasoning) for s in spans], [], T0)
+    write_settled(
+        SettledWriter(store), group, [operation(s, reasoning=s.reasoning) for s in spans], [], T0
+    )
     condition = compile_filter(make_projection(["agent"], where=()))
     return {row["session"]: row for row in totals(store, ("session",), condition)}
 

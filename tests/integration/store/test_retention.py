@@ -6,7 +6,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.made import SECOND, T0, operation, span
+from tests.made import SECOND, T0, operation, span, write_settled
 
 from whyflame.fold.projection import compile_filter, make_projection
 from whyflame.store.duck import Store
@@ -43,7 +43,7 @@ def _fill(store: Store, first: int, traces: int, *, day: int = 0, width: int = 1
     ]  # fmt: skip
     SpanWriter(store).append(spans, {}, {})
     group = Group(spans=spans, trace_keys=sorted({s.trace_key for s in spans}))
-    SettledWriter(store).write(group, [operation(s) for s in spans], [], T0)
+    write_settled(SettledWriter(store), group, [operation(s) for s in spans], [], T0)
 
 
 def _calls(store: Store) -> int:
@@ -69,7 +69,7 @@ def test_superseded_generations_go(store: Store) -> None:
     group = Group(spans=[made], trace_keys=[made.trace_key])
     writer = SettledWriter(store)
     for _ in range(5):
-        writer.write(group, [operation(made)], [], T0)
+        write_settled(writer, group, [operation(made)], [], T0)
     assert Retention(store).sweep(T0).superseded_rows == 8
     assert _calls(store) == 1
     assert store.cursor().execute("SELECT count(*) FROM settled").fetchone() == (1,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.made import SECOND, T0, operation, span
+from tests.made import SECOND, T0, operation, span, write_settled
 
 from whyflame.fold.projection import compile_filter, make_projection
 from whyflame.model import Kind, Status
@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def _settle(store: Store, writer: SettledWriter, operations: list[Operation]) -> Dropped:
     spans = [op.span for op in operations]
     group = Group(spans=spans, trace_keys=sorted({s.trace_key for s in spans}))
-    return writer.write(group, operations, [], T0)
+    return write_settled(writer, group, operations, [], T0)
 
 
 def _all(*where: str) -> object:
@@ -164,8 +164,8 @@ def test_marks_are_kept_by_version(store: Store) -> None:
     first = MarkRow("", "s", 0, "main", "auto 1", "ab", ((0, ("fix login", "fix tests")),))
     second = MarkRow("", "s", 0, "main", "auto 2", "cd", ((0, ("fix login", "run tests")),))
     writer = SettledWriter(store)
-    writer.write(group, [operation(made)], [first], T0)
-    writer.write(group, [operation(made)], [second], T0)
+    write_settled(writer, group, [operation(made)], [first], T0)
+    write_settled(writer, group, [operation(made)], [second], T0)
     assert store.cursor().execute("SELECT count(*) FROM marks").fetchone() == (2,)
     newest = newest_marks(store, store.cursor(), [("", "s"), ("", "unknown")])
     assert newest == {("", "s", 0, "main"): second}

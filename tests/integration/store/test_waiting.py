@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.made import SECOND, T0, operation, span
+from tests.made import SECOND, T0, operation, span, write_settled
 
 from whyflame.store import unsettled as module
 from whyflame.store.duck import Store
@@ -46,7 +46,7 @@ class _Life:
         taken = self.unsettled.take_ready(T0 + HOUR, idle_ns=0, hold_ns=0, limit=1)
         if taken:
             group = self.unsettled.load(taken)
-            self.settled.write(group, [operation(made) for made in group.spans], [], T0)
+            write_settled(self.settled, group, [operation(made) for made in group.spans], [], T0)
         self.order += sorted(taken)
         return sorted(taken)
 
