@@ -105,10 +105,10 @@ impl Extractor {
     /// (features or None of each span, positions of those that Python has to do).
     pub fn extract(&self, spans: Borrowed<'_>, modes: Borrowed<'_>) -> Answer<Owned> {
         let size = spans.list_size()?;
-        let (found, left) = (Owned::list(size)?, Owned::list(0)?);
+        let (found, left) = (Owned::list()?, Owned::list()?);
         let mut bytes = Vec::with_capacity(512);
         for at in 0..size {
-            let (span, mode) = (spans.list_item(at)?.keep(), modes.list_item(at)?.keep());
+            let (span, mode) = (spans.list_item(at)?, modes.list_item(at)?);
             let item = match self.features(span.get(), mode.get()) {
                 Ok(Some(features)) => {
                     features.pack(&mut bytes);
@@ -121,7 +121,7 @@ impl Extractor {
                 }
                 Err(Left::Raised(failure)) => return Err(failure),
             };
-            found.put(at, item)?;
+            found.append(&item)?;
         }
         Owned::tuple([found, left])
     }

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod bags;
+mod beside;
 mod checksum;
 mod conversation;
 mod crc;
@@ -20,8 +21,9 @@ mod words;
 
 use std::ffi::CStr;
 
+use beside::Job;
 use features::Extractor;
-use python::{enter, module, unlocked, Answer, Borrowed, Capsule, Failure, Method, Owned, Raw};
+use python::{enter, module, Answer, Borrowed, Buffer, Capsule, Failure, Method, Owned, Raw};
 use vocabulary::{read_words, Edges, Vocabulary, SIGNS};
 
 unsafe extern "C" fn prepare(_: Raw, arguments: *const Raw, count: isize) -> Raw {
@@ -78,14 +80,6 @@ unsafe extern "C" fn newest_user(_: Raw, arguments: *const Raw, count: isize) ->
 /// Texts shorter than this are done sooner than other threads are woken.
 const WORTH_UNLOCKING: usize = 1 << 14;
 
-fn beside<T>(size: usize, run: impl FnOnce() -> T) -> T {
-    if size < WORTH_UNLOCKING {
-        run()
-    } else {
-        unlocked(run)
-    }
-}
-
 impl Capsule for otlp::Schema {
     const NAME: &'static CStr =
         unsafe { CStr::from_bytes_with_nul_unchecked(b"whyflame_native.Schema\0") };
@@ -108,43 +102,77 @@ unsafe extern "C" fn request_schema(_: Raw, arguments: *const Raw, count: isize)
     )
 }
 
-unsafe extern "C" fn look_at_request(_: Raw, arguments: *const Raw, count: isize) -> Raw {
-    enter(
-        arguments,
-        count,
-        |[schema, body, earliest, latest]: [Borrowed<'_>; 4]| -> Answer<Owned> {
-            let schema: &otlp::Schema = schema.capsule()?;
-            let time = |given: Borrowed<'_>| given.integer().and_then(|n| u64::try_from(n).ok());
-            let (earliest, latest) = match (time(earliest), time(latest)) {
-                (Some(earliest), Some(latest)) => (earliest, latest),
-                _ => return Err(Failure::Unfit("no time\0")),
-            };
-            let body = body.bytes()?;
-            match beside(body.len(), || otlp::look(schema, body, earliest, latest)) {
-                None => Ok(Owned::none()),
-                Some(found) => Owned::tuple([
-                    Owned::integer(found.items)?,
-                    Owned::integer(usize::from(found.is_time_wrong))?,
-                ]),
-            }
-        },
-    )
+struct Look<'a> {
+    schema: &'a otlp::Schema,
+    body: &'a [u8],
+    earliest: u64,
+    latest: u64,
+    found: Option<otlp::Found>,
 }
 
-unsafe extern "C" fn crc32(_: Raw, arguments: *const Raw, count: isize) -> Raw {
-    enter(
-        arguments,
-        count,
-        |[text, before]: [Borrowed<'_>; 2]| -> Answer<Owned> {
-            let before = before.integer().and_then(|value| u32::try_from(value).ok());
-            let before = before.ok_or(Failure::Unfit("no checksum\0"))?;
-            let buffer = text.buffer()?;
-            let content = buffer.content();
-            beside(content.len(), || checksum::checksum(content, before))
-                .ok_or(Failure::Unfit("not on this processor\0"))
-                .and_then(|found| Owned::integer(found as usize))
-        },
-    )
+impl<'a> Job<'a, 4> for Look<'a> {
+    fn begin([schema, body, earliest, latest]: [Borrowed<'a>; 4]) -> Answer<Self> {
+        let time = |given: Borrowed<'_>| given.integer().and_then(|n| u64::try_from(n).ok());
+        match (time(earliest), time(latest)) {
+            (Some(earliest), Some(latest)) => Ok(Look {
+                schema: schema.capsule()?,
+                body: body.bytes()?,
+                earliest,
+                latest,
+                found: None,
+            }),
+            _ => Err(Failure::Unfit("no time\0")),
+        }
+    }
+
+    fn is_long(&self) -> bool {
+        self.body.len() >= WORTH_UNLOCKING
+    }
+
+    fn work(&mut self) {
+        self.found = otlp::look(self.schema, self.body, self.earliest, self.latest);
+    }
+
+    fn end(self) -> Answer<Owned> {
+        match self.found {
+            None => Ok(Owned::none()),
+            Some(found) => Owned::tuple([
+                Owned::integer(found.items)?,
+                Owned::integer(usize::from(found.is_time_wrong))?,
+            ]),
+        }
+    }
+}
+
+struct Checksum<'a> {
+    buffer: Buffer<'a>,
+    before: u32,
+    found: Option<u32>,
+}
+
+impl<'a> Job<'a, 2> for Checksum<'a> {
+    fn begin([text, before]: [Borrowed<'a>; 2]) -> Answer<Self> {
+        let before = before.integer().and_then(|value| u32::try_from(value).ok());
+        Ok(Checksum {
+            before: before.ok_or(Failure::Unfit("no checksum\0"))?,
+            buffer: text.buffer()?,
+            found: None,
+        })
+    }
+
+    fn is_long(&self) -> bool {
+        self.buffer.content().len() >= WORTH_UNLOCKING
+    }
+
+    fn work(&mut self) {
+        self.found = checksum::checksum(self.buffer.content(), self.before);
+    }
+
+    fn end(self) -> Answer<Owned> {
+        self.found
+            .ok_or(Failure::Unfit("not on this processor\0"))
+            .and_then(|found| Owned::integer(found as usize))
+    }
 }
 
 #[no_mangle]
@@ -187,10 +215,14 @@ pub extern "C" fn PyInit__native() -> Raw {
             ),
             Method::new(
                 "look_at_request\0",
-                look_at_request,
+                beside::call::<Look<'_>, 4>,
                 "Items of a request, and whether a time is wrong; None: parse it.\0",
             ),
-            Method::new("crc32\0", crc32, "As zlib's, faster.\0"),
+            Method::new(
+                "crc32\0",
+                beside::call::<Checksum<'_>, 2>,
+                "As zlib's, faster.\0",
+            ),
             Method::end(),
         ],
     )

@@ -87,7 +87,6 @@ extern "C" {
     fn PyList_New(size: isize) -> Raw;
     fn PyList_Size(list: Raw) -> isize;
     fn PyList_GetItem(list: Raw, at: isize) -> Raw;
-    fn PyList_SetItem(list: Raw, at: isize, item: Raw) -> c_int;
     fn PyList_Append(list: Raw, item: Raw) -> c_int;
     fn PyTuple_New(size: isize) -> Raw;
     fn PyTuple_Size(tuple: Raw) -> isize;
@@ -95,8 +94,6 @@ extern "C" {
     fn PyTuple_SetItem(tuple: Raw, at: isize, item: Raw) -> c_int;
     fn PyObject_GetBuffer(object: Raw, view: *mut View, flags: c_int) -> c_int;
     fn PyBuffer_Release(view: *mut View);
-    fn PyEval_SaveThread() -> *mut c_void;
-    fn PyEval_RestoreThread(state: *mut c_void);
     fn PyCapsule_New(
         pointer: *mut c_void,
         name: *const c_char,
@@ -168,16 +165,9 @@ impl Owned {
         unsafe { Owned::take(PyUnicode_InternFromString(name.as_ptr())) }
     }
 
-    pub fn list(size: usize) -> Answer<Owned> {
-        unsafe { Owned::take(PyList_New(size as isize)) }
-    }
-
-    /// Fill a place of a list made by `list`, once.
-    pub fn put(&self, at: usize, item: Owned) -> Answer<()> {
-        match unsafe { PyList_SetItem(self.0.as_ptr(), at as isize, item.into_raw()) } {
-            0 => Ok(()),
-            _ => Err(Failure::Raised),
-        }
+    /// An empty list. One with places to fill would be seen by Python code that runs meanwhile.
+    pub fn list() -> Answer<Owned> {
+        unsafe { Owned::take(PyList_New(0)) }
     }
 
     pub fn append(&self, item: &Owned) -> Answer<()> {
@@ -305,8 +295,11 @@ impl<'a> Borrowed<'a> {
         usize::try_from(unsafe { PyList_Size(self.raw()) }).map_err(|_| Failure::Raised)
     }
 
-    pub fn list_item(self, at: usize) -> Answer<Borrowed<'a>> {
-        unsafe { Borrowed::take(PyList_GetItem(self.raw(), at as isize)) }
+    /// A reference of our own: Python code that runs meanwhile may take the item out of the list.
+    pub fn list_item(self, at: usize) -> Answer<Owned> {
+        let item: Borrowed<'_> =
+            unsafe { Borrowed::take(PyList_GetItem(self.raw(), at as isize))? };
+        Ok(item.keep())
     }
 
     pub fn tuple_size(self) -> Answer<usize> {
@@ -361,20 +354,6 @@ impl Drop for Buffer<'_> {
     }
 }
 
-/// Do what touches no object while other threads of Python run.
-pub fn unlocked<T>(run: impl FnOnce() -> T) -> T {
-    struct Lock(*mut c_void);
-    impl Drop for Lock {
-        fn drop(&mut self) {
-            unsafe { PyEval_RestoreThread(self.0) }
-        }
-    }
-    let lock = Lock(unsafe { PyEval_SaveThread() });
-    let done = run();
-    drop(lock);
-    done
-}
-
 /// Every call from Python passes here: no panic crosses the border, errors become exceptions.
 ///
 /// # Safety
@@ -384,26 +363,46 @@ pub unsafe fn enter<const N: usize>(
     count: isize,
     run: fn([Borrowed<'_>; N]) -> Answer<Owned>,
 ) -> Raw {
-    let done = catch_unwind(AssertUnwindSafe(|| {
-        if count != N as isize {
-            return Err(Failure::Unfit("another number of arguments\0"));
-        }
-        let mut given = [Borrowed(NonNull::dangling(), PhantomData); N];
-        for (at, place) in given.iter_mut().enumerate() {
-            *place = Borrowed::take(*arguments.add(at))?;
-        }
-        run(given)
-    }));
-    match done {
-        Ok(Ok(found)) => return found.into_raw(),
-        Ok(Err(Failure::Raised)) => {}
-        Ok(Err(Failure::Unfit(why))) => PyErr_SetString(PyExc_ValueError, why.as_ptr().cast()),
-        Err(_) => PyErr_SetString(
-            PyExc_RuntimeError,
-            "the native part failed\0".as_ptr().cast(),
-        ),
+    raw(shielded(|| run(given(arguments, count)?)))
+}
+
+/// What Python gets: null where an exception is set.
+pub fn raw(found: Option<Owned>) -> Raw {
+    found.map_or(ptr::null_mut(), Owned::into_raw)
+}
+
+/// # Safety
+/// As of `enter`; 'a is the call.
+pub unsafe fn given<'a, const N: usize>(
+    arguments: *const Raw,
+    count: isize,
+) -> Answer<[Borrowed<'a>; N]> {
+    if count != N as isize {
+        return Err(Failure::Unfit("another number of arguments\0"));
     }
-    ptr::null_mut()
+    let mut given = [Borrowed(NonNull::dangling(), PhantomData); N];
+    for (at, place) in given.iter_mut().enumerate() {
+        *place = Borrowed::take(*arguments.add(at))?;
+    }
+    Ok(given)
+}
+
+/// What comes out of it; None, and an exception is set, where it fails or panics.
+pub fn shielded<T>(run: impl FnOnce() -> Answer<T>) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(found)) => return Some(found),
+        Ok(Err(Failure::Raised)) => {}
+        Ok(Err(Failure::Unfit(why))) => unsafe {
+            PyErr_SetString(PyExc_ValueError, why.as_ptr().cast())
+        },
+        Err(_) => unsafe {
+            PyErr_SetString(
+                PyExc_RuntimeError,
+                "the native part failed\0".as_ptr().cast(),
+            )
+        },
+    }
+    None
 }
 
 impl Method {

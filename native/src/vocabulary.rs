@@ -162,12 +162,14 @@ pub fn read_words(table: Borrowed<'_>) -> Answer<Words> {
     for at in 0..table.list_size()? {
         let row = table.list_item(at)?;
         let word = row
+            .get()
             .tuple_item(0)?
             .text()
             .ok_or(Failure::Unfit("a word is no text\0"))?;
         let mut numbers = [0; 3];
         for (place, number) in numbers.iter_mut().enumerate() {
             *number = row
+                .get()
                 .tuple_item(place + 1)?
                 .integer()
                 .and_then(|value| u32::try_from(value).ok())
