@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -121,6 +122,8 @@ def run_receiver(
     parent = os.getppid()
     receiver = Receiver(config, data_dir / "journal", stream)
     addresses = receiver.start()
+    # What the start left behind stays: looks for garbage need not pass it.
+    gc.freeze()
     _LOG.debug("receiving OTLP on %s (gRPC) and %s (HTTP)", addresses.grpc, addresses.http)
     if on_ready is not None:
         on_ready(addresses)
