@@ -14,10 +14,26 @@ except ImportError:
 else:
     _found = whyflame_native
 
-__all__ = ["described", "part"]
+__all__ = ["NAMES", "described", "part"]
 
+NAMES = (
+    "CHECKSUM",
+    "SIGNS",
+    "VERSION",
+    "crc32",
+    "extract",
+    "look_at_request",
+    "newest_user",
+    "prepare",
+    "request_schema",
+    "single_speech",
+)
+"""What it has to give; one built from older sources lacks some of it."""
+
+_version = getattr(_found, "VERSION", None)
 # One of another version may disagree with the Python code in what it gives.
-part = _found if _found is not None and __version__ == _found.VERSION else None
+_fits = __version__ == _version and all(hasattr(_found, name) for name in NAMES)
+part = _found if _fits else None
 """The module, or None: then Python does everything."""
 
 
@@ -27,4 +43,6 @@ def described() -> str:
         return "in use"
     if _found is None:
         return "not installed"
-    return f"of version {_found.VERSION}, not used by {__version__}"
+    if __version__ == _version:
+        return "of an older build, not used"
+    return f"of version {_version}, not used by {__version__}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import tomllib
 from importlib import reload
@@ -24,26 +25,41 @@ def _as_before() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("version", "is_used", "said"),
+    ("version", "names", "is_used", "said"),
     [
-        (None, False, "not installed"),
-        (__version__, True, "in use"),
-        ("0.0.1", False, f"of version 0.0.1, not used by {__version__}"),
+        (None, native.NAMES, False, "not installed"),
+        (__version__, native.NAMES, True, "in use"),
+        ("0.0.1", native.NAMES, False, f"of version 0.0.1, not used by {__version__}"),
+        (__version__, native.NAMES[1:], False, "of an older build, not used"),
+        (__version__, (), False, "of an older build, not used"),
     ],
 )
 def test_only_one_of_the_same_version_is_used(
-    version: str | None, is_used: bool, said: str, monkeypatch: pytest.MonkeyPatch
+    version: str | None,
+    names: tuple[str, ...],
+    is_used: bool,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Another one may give other features for the same text."""
+    """Another one may give other features for the same text; one that was not built anew lacks functions."""
     module = None
     if version is not None:
         module = ModuleType("whyflame_native")
-        module.VERSION = version  # type: ignore[attr-defined]
+        vars(module).update(dict.fromkeys(names), VERSION=version)
     monkeypatch.setitem(sys.modules, "whyflame_native", module)
     found = reload(native)
     monkeypatch.undo()
     assert (found.part is not None) is is_used
     assert found.described() == said
+
+
+def test_what_is_asked_for_is_what_it_gives(root: Path) -> None:
+    """A new function is asked for, so that a build without it is known as such."""
+    stub = ast.parse((root / "native" / "whyflame_native" / "__init__.py").read_text())
+    given = {
+        one.name for node in stub.body if isinstance(node, ast.ImportFrom) for one in node.names
+    }
+    assert set(native.NAMES) == given - {"annotations"}
 
 
 def test_both_have_one_version(root: Path) -> None:
