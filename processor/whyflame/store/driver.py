@@ -17,4 +17,7 @@ else:
     except ImportError:  # a release that arranges its modules otherwise
         import duckdb
 
-__all__ = ["duckdb"]
+__all__ = ["NO_BAR", "duckdb"]
+
+NO_BAR = "SET enable_progress_bar = false"
+"""For every connection: else a bar is drawn on standard output after two seconds, into answers."""

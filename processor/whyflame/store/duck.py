@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import StoreBroken, StoreError, TransientError
 from whyflame.store.dictionary import Dictionary
-from whyflame.store.driver import duckdb
+from whyflame.store.driver import NO_BAR, duckdb
 from whyflame.store.kept import Kept
 from whyflame.store.schema import ADDED_COLUMNS, LAYOUT, TABLES, VIEWS
 from whyflame.store.versions import facts_of_this_version, why_refused
@@ -71,8 +71,8 @@ class Store:
         self._is_read_only = to_read and path.exists() and not self._wal.exists()
         self._connection = self._connect()
         self._prepare()
-        self.strings = Dictionary(self._connection.cursor(), "strings", "value")
-        self.paths = Dictionary(self._connection.cursor(), "paths", "names")
+        self.strings = Dictionary(self.cursor(), "strings", "value")
+        self.paths = Dictionary(self.cursor(), "paths", "names")
         self.kept = Kept()
 
     @property
@@ -92,6 +92,7 @@ class Store:
             raise StoreError(f"cannot open {self.path}: {error}") from error
         # No query may reach other files; set last, since it freezes the directories above.
         connection.execute("SET enable_external_access = false")
+        connection.execute(NO_BAR)
         return connection
 
     def _prepare(self) -> None:
@@ -123,7 +124,9 @@ class Store:
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection of its own for one thread."""
-        return self._connection.cursor()
+        cursor = self._connection.cursor()
+        cursor.execute(NO_BAR)
+        return cursor
 
     def interrupt(self) -> None:
         """Cancel the running query of the main connection."""

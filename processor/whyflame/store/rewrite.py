@@ -11,7 +11,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from whyflame.errors import StoreError
-from whyflame.store.driver import duckdb
+from whyflame.store.driver import NO_BAR, duckdb
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +47,7 @@ def rewrite_database(path: Path, *, memory_limit: int, threads: int = 1) -> int:
     }
     try:
         with duckdb.connect(":memory:", config=config) as connection:
+            connection.execute(NO_BAR)
             connection.execute(f"ATTACH {_quoted(path)} AS old")
             connection.execute(f"ATTACH {_quoted(fresh)} AS fresh")
             connection.execute("COPY FROM DATABASE old TO fresh")

@@ -51,6 +51,15 @@ def path(tmp_path: Path) -> Path:
     return store.path
 
 
+def test_slow_statements_draw_no_bar_into_answers(path: Path) -> None:
+    """DuckDB shows its progress on standard output, where commands write what was asked."""
+    for to_read in (False, True):
+        store = Store(path, to_read=to_read)
+        shown = store.cursor().execute("SELECT current_setting('enable_progress_bar')")
+        assert shown.fetchall() == [(False,)]
+        store.close()
+
+
 def test_reading_changes_no_byte(path: Path) -> None:
     before = path.read_bytes()
     store = Store(path, to_read=True)
