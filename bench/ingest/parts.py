@@ -8,7 +8,6 @@ them as a yardstick: ratios to it hold on a busy machine, the figures themselves
 from __future__ import annotations
 
 import argparse
-import gc
 import tempfile
 import time
 from pathlib import Path
@@ -18,7 +17,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from workload import Workload
 
 from whyflame.app.build import build_pipeline
+from whyflame.app.collector import calm_collector
 from whyflame.app.segments import StoredSegments
+from whyflame.app.worker import ALLOCATIONS
 from whyflame.config import Config
 from whyflame.index.indexer import Read
 from whyflame.journal import Signal
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whyflame.app.build import Pipeline
+    from whyflame.model import Operation
+    from whyflame.store.span_rows import SpanRows
+    from whyflame.store.unsettled import Group
+
+    Taken = dict[int, tuple[int, int]]
 
 REQUESTS = 8
 RECEIVED_NS = 1_790_000_000_000_000_000
@@ -88,16 +94,30 @@ def _round(
     waiting = pipeline.unsettled
     waiting.add(result.traces)
     while taken := waiting.take_ready(2 * RECEIVED_NS, idle_ns=0, hold_ns=0):
-        group = clock.run("settle: load", spans, lambda taken=taken: waiting.load(taken))
-        operations = clock.run("settle: rules", spans, lambda group=group: SETTLE(group.spans, {}))
-        marks = clock.run("segment", spans, lambda found=operations: segment(found))
-        clock.run(
-            "settle: write",
-            spans,
-            lambda group=group, found=operations, marks=marks: pipeline.settled.write_passed(
-                pack(group, found, marks), RECEIVED_NS
-            ),
-        )
+        _settle(clock, pipeline, segment, taken, spans)
+
+
+def _settle(
+    clock: Clock, pipeline: Pipeline, segment: StoredSegments, taken: Taken, spans: int
+) -> None:
+    """A pass, in parts of the store process and of the settle worker."""
+    waiting = pipeline.unsettled
+
+    def read() -> tuple[Group, SpanRows]:
+        group = waiting.find(taken)
+        return group, waiting.rows(group)
+
+    def work() -> list[Operation]:
+        group.take(rows)
+        return SETTLE(group.spans, {})
+
+    group, rows = clock.run("settle: find, read", spans, read)
+    calm_collector(ALLOCATIONS)
+    operations = clock.run("settle: spans, rules", spans, work)
+    marks = clock.run("settle: segment", spans, lambda: segment(operations))
+    passed = clock.run("settle: columns", spans, lambda: pack(group, operations, marks))
+    calm_collector()
+    clock.run("settle: write", spans, lambda: pipeline.settled.write_passed(passed, RECEIVED_NS))
 
 
 def main() -> None:
@@ -105,8 +125,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--spans", type=int, default=512, help="spans a request")
     options = parser.parse_args()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)  # as the store process does
+    calm_collector()  # as the store process does
     columns = [
         measure(Workload(REQUESTS, options.spans, content=content), options.rounds)
         for content in (False, True)

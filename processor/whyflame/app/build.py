@@ -99,38 +99,41 @@ def build_pipeline(
         StoreError: The directory or the store cannot be made or opened.
     """
     make_data_dir(data_dir)
-    chosen = choose_segmenter(config.segment)
-    settle_spans = build_settle(config)
+    # Whatever may be wrong in the configuration is found before the store is opened.
+    chosen, settle_spans = choose_segmenter(config.segment), build_settle(config)
     store = open_store(data_dir, config)
-    reader = _build_reader(data_dir, config)
-    writer = SpanWriter(store)
-    positions = {name: Position(*place) for name, place in writer.positions().items()}
-    tail = JournalTail(
-        data_dir / JOURNAL,
-        positions,
-        retention_seconds=config.journal.retention,
-        max_kept_bytes=config.journal.max_bytes,
-    )
+    reader, writer = _build_reader(data_dir, config), SpanWriter(store)
     unsettled = Unsettled(store, gap_ns=int(config.session.gap * SECOND_NS))
-    settled = SettledWriter(store)
+    settled, past = SettledWriter(store), StorePast(store)
     own_calls = OwnCalls(data_dir / JOURNAL, now_ns)
-    past = StorePast(store)
     segment = StoredSegments(past, chosen.segmenter, own_calls.put, setup=chosen.setup)
     settle_worker = build_worker(config, chosen.segmenter, past) if worker else None
     job = SettleJob(unsettled, settled, settle_spans, segment, config.settle, now_ns, settle_worker)
     export_job = build_exporters_job(store, config) if exports else None
     forwarding = build_forwarding(data_dir, config)
-    hand_on = None if forwarding is None else forwarding.put
-    indexer = Indexer(tail, reader, writer, unsettled.add, now_ns, hand_on)
-    retention = Retention(
-        store,
-        max_age_ns=int(config.store.retention * SECOND_NS),
-        max_bytes=config.store.max_bytes,
-    )
+    indexer = Indexer(
+        _build_tail(data_dir, config, writer), reader, writer, unsettled.add, now_ns,
+        None if forwarding is None else forwarding.put,
+    )  # fmt: skip
     return Pipeline(
         store, reader, writer, indexer, unsettled, settled, job, settle_worker, own_calls,
-        retention, export_job, forwarding,
+        _build_retention(store, config), export_job, forwarding,
     )  # fmt: skip
+
+
+def _build_tail(data_dir: Path, config: Config, writer: SpanWriter) -> JournalTail:
+    """The journal from where it is not stored yet."""
+    return JournalTail(
+        data_dir / JOURNAL,
+        {name: Position(*place) for name, place in writer.positions().items()},
+        retention_seconds=config.journal.retention,
+        max_kept_bytes=config.journal.max_bytes,
+    )
+
+
+def _build_retention(store: Store, config: Config) -> Retention:
+    age_ns = int(config.store.retention * SECOND_NS)
+    return Retention(store, max_age_ns=age_ns, max_bytes=config.store.max_bytes)
 
 
 def _build_reader(data_dir: Path, config: Config) -> SpanReader:

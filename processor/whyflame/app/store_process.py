@@ -254,6 +254,8 @@ def _thread(
                 state.stopping.set()
                 continue
             except Exception as error:  # noqa: BLE001 - a stage must outlive any one input
+                if state.stopping.is_set():
+                    return  # a stop breaks off what would take long
                 telemetry.STAGE_FAILURES.add(1, name)
                 # The text of an unexpected error may quote content; its place may not.
                 _LOG.error("%s failed: %s", name, type(error).__name__)

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 __all__ = ["SettleWorker", "build_worker"]
 
 _LOG = logging.getLogger(__name__)
-# Storing goes first when there are not enough processors for both.
-NICENESS = 5
+# Storing goes first when there are not enough processors for both: a tenth of one is left for it.
+NICENESS = 10
 # It takes one or two seconds until it can work, and as long for a pass; of the largest session that
 # joins, a minute. What hangs for so long is killed.
 START_SECONDS = 60.0
