@@ -4,39 +4,48 @@
 //! remainder as its product with x^n mod P has there. What is left of that, sixteen bytes, and the
 //! end of the text go by the table. Bits are mirrored, as in the table.
 
-use crate::crc::update;
-
-const BLOCK: usize = 16;
-const LANES: usize = 4;
-
 /// The checksum of a text behind one whose checksum is `before`; None where the processor cannot.
 pub fn checksum(text: &[u8], before: u32) -> Option<u32> {
     if !is_fast() {
         return None;
     }
-    #[cfg(target_arch = "x86_64")]
-    return Some(if text.len() < BLOCK * LANES {
-        !update(!before, text)
-    } else {
-        !unsafe { x86::folded(text, !before) }
-    });
-    #[cfg(not(target_arch = "x86_64"))]
-    None
+    Some(!x86::update(!before, text))
 }
 
 /// Whether the processor multiplies without carry.
 pub fn is_fast() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("sse2");
-    #[cfg(not(target_arch = "x86_64"))]
-    false
+    x86::is_there()
+}
+
+/// Other processors.
+#[cfg(not(target_arch = "x86_64"))]
+mod x86 {
+    pub use crate::crc::update;
+
+    pub fn is_there() -> bool {
+        false
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{BLOCK, LANES};
-    use crate::crc::{update, POLYNOMIAL};
+    use crate::crc::{self, POLYNOMIAL};
     use std::arch::x86_64::*;
+
+    const BLOCK: usize = 16;
+    const LANES: usize = 4;
+
+    pub fn is_there() -> bool {
+        is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("sse2")
+    }
+
+    /// The register behind some bytes; by the table where there is no such multiplication.
+    pub fn update(register: u32, text: &[u8]) -> u32 {
+        if text.len() < BLOCK * LANES || !is_there() {
+            return crc::update(register, text);
+        }
+        unsafe { folded(text, register) }
+    }
 
     /// x^exponent mod P, mirrored, one place higher: the product of two mirrored numbers is one short.
     const fn power(exponent: u32) -> i64 {
@@ -74,7 +83,7 @@ mod x86 {
     /// # Safety
     /// The processor has the features; `text` has at least `LANES` blocks.
     #[target_feature(enable = "pclmulqdq", enable = "sse2")]
-    pub unsafe fn folded(text: &[u8], register: u32) -> u32 {
+    unsafe fn folded(text: &[u8], register: u32) -> u32 {
         let far = _mm_set_epi64x(FAR[0], FAR[1]);
         let near = _mm_set_epi64x(NEAR[0], NEAR[1]);
         let mut lanes = [_mm_setzero_si128(); LANES];
@@ -99,6 +108,6 @@ mod x86 {
         }
         let mut left = [0u8; BLOCK];
         _mm_storeu_si128(left.as_mut_ptr().cast(), state);
-        update(update(0, &left), &text[at..])
+        crc::update(crc::update(0, &left), &text[at..])
     }
 }

@@ -11,9 +11,9 @@ import pytest
 from google.protobuf.message import DecodeError
 from hypothesis import given, settings, strategies as st
 from tests.fuzz import inputs
+from tests.native import require_native
 from tests.otlp import any_value, key_values
 
-from whyflame import native
 from whyflame.errors import PermanentError
 from whyflame.journal import Encoding, Signal
 from whyflame.journal.otlp_json import request_class
@@ -21,7 +21,7 @@ from whyflame.receive import validate
 from whyflame.receive.structure import look_at
 from whyflame.receive.warnings import believed_times
 
-pytestmark = pytest.mark.skipif(native.part is None, reason="the native part is not installed")
+require_native()
 
 NOW_NS = 1_780_000_000 * 10**9
 TIMES = believed_times(NOW_NS)
