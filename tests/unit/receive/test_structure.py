@@ -21,12 +21,15 @@ from whyflame.receive import validate
 from whyflame.receive.structure import look_at
 from whyflame.receive.warnings import believed_times
 
-require_native()
-
 NOW_NS = 1_780_000_000 * 10**9
 TIMES = believed_times(NOW_NS)
 SIGNALS = (Signal.TRACES, Signal.LOGS)
 FOUND = sorted((Path(__file__).parents[2] / "fuzz" / "found").glob("*.bin"))
+
+
+@pytest.fixture(autouse=True)
+def _native() -> None:
+    require_native()
 
 
 def parsed(signal: Signal, body: bytes) -> tuple[int, bool] | None:
