@@ -1,6 +1,6 @@
 # whyflame: `make demo` shows it, `make test` checks it. Both set up what they need in .venv.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types mypy pyright contracts dependencies spelling wheel unit integration \
+.PHONY: help demo test check format rust lint types mypy pyright contracts dependencies spelling wheel unit integration \
         pytest peers chaos fuzz bench image-test screenshots fix docs requirements clean
 
 BIN := .venv/bin
@@ -27,7 +27,7 @@ test:  ## every check; silent but for pytest's closing line when all is well
 	@scripts/peers & building=$$!; trap 'kill $$building 2>/dev/null || true' EXIT; \
 	    $(MAKE) -s --no-print-directory -j2 check && $(MAKE) -s --no-print-directory pytest
 
-check: format lint types contracts dependencies spelling wheel  ## everything but the tests
+check: format rust lint types contracts dependencies spelling wheel  ## everything but the tests
 
 .venv/runtime: $(SETS)
 	@scripts/setup runtime
@@ -43,6 +43,11 @@ check: format lint types contracts dependencies spelling wheel  ## everything bu
 
 format: .venv/dev
 	@$(QUIET) "format (make fix mends it)" $(BIN)/ruff format --check --diff .
+
+# Debian's cargo comes without it: then the next machine looks.
+rust: .venv/dev
+	@! command -v cargo-fmt >/dev/null || $(QUIET) "format of Rust (cargo fmt mends it)" \
+	    cargo fmt --check --manifest-path native/Cargo.toml
 
 lint: .venv/dev
 	@$(QUIET) lint $(BIN)/ruff check .
@@ -118,6 +123,7 @@ screenshots: .venv/dev  ## photograph every state of the page (Chromium); four g
 fix: .venv/dev  ## format, and mend what the linter can
 	@$(BIN)/ruff format -q .
 	@$(BIN)/ruff check -q --fix .
+	@! command -v cargo-fmt >/dev/null || cargo fmt --manifest-path native/Cargo.toml
 
 docs: .venv/dev  ## write the pages that are made from the code
 	@$(BIN)/python -m whyflame.config > docs/configuration.md
