@@ -175,6 +175,10 @@ def _mebibytes(size: int) -> str:
     return f"{size // (1 << 20)}MiB"
 
 
+# A commit that finds no room on disk says only that it failed; what it was to store is in order.
+_SHORT_OF_ROOM = (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.TransactionException)
+
+
 @contextmanager
 def transaction(
     cursor: duckdb.DuckDBPyConnection, meanwhile: Callable[[], object] | None = None
@@ -189,13 +193,13 @@ def transaction(
     Raises:
         TransientError: No room on disk or in memory. StoreBroken: DuckDB gave the database up.
     """
-    cursor.execute("BEGIN")
     try:
+        cursor.execute("BEGIN")
         yield
         _commit(cursor, meanwhile)
     except duckdb.FatalException as error:
         raise StoreBroken("the store has to be opened again") from error
-    except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
+    except _SHORT_OF_ROOM as error:
         _roll_back(cursor)
         raise TransientError("the store's disk is full or failing, or memory is short") from error
     except BaseException:
