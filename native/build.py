@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ class NativeBuild(BuildHookInterface):  # type: ignore[type-arg,misc]
         """Build, and say what the wheel holds and where it runs."""
         if version == "editable":
             raise ValueError("whyflame-native is built as a wheel: scripts/setup native")
+        if "t" in sys.abiflags:
+            raise ValueError("whyflame-native is not for free-threaded Pythons")
         root = Path(self.root)
         # Nothing is fetched: the crate has no dependencies.
         subprocess.run(

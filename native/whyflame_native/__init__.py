@@ -1,5 +1,11 @@
 """The native part of whyflame. Python code of whyflame does the same where it is not installed."""
 
+import sys
+
+if "t" in sys.abiflags:
+    # Up to 3.14 a free-threaded Python would load the library, and crash: its objects lie otherwise.
+    raise ImportError("whyflame_native needs a Python with its global lock")
+
 from whyflame_native._native import (
     CHECKSUM,
     SIGNS,

@@ -1,5 +1,5 @@
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 VERSION: str
 SIGNS: str
@@ -8,7 +8,7 @@ CHECKSUM: str
 class Extractor: ...  # opaque
 class Schema: ...  # opaque
 
-_Words = list[tuple[str, int, int, int]]
+_Words: TypeAlias = list[tuple[str, int, int, int]]
 
 def prepare(
     words: _Words,

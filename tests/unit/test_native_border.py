@@ -105,3 +105,13 @@ def test_python_may_end_while_a_daemon_thread_works() -> None:
             [sys.executable, "-c", _ENDS_MEANWHILE], capture_output=True, check=False, timeout=50
         )
         assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.usefixtures("part")
+def test_a_free_threaded_python_does_without() -> None:
+    """Its objects lie otherwise in memory; up to 3.14 it would load the library all the same."""
+    code = "import sys; sys.abiflags = 't'\nfrom whyflame import native\nprint(native.described())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=50
+    )
+    assert done.stdout == "not installed\n"
