@@ -18,7 +18,17 @@ from whyflame.content.vocabulary import (
 from whyflame.content.words import BEFORE_PEOPLE, EDGES, HONORIFICS
 from whyflame.model import Content, Kind, Span
 
-__all__ = ["json_like", "make_span", "mixed", "spans", "tools"]
+__all__ = [
+    "JSON_PIECES",
+    "LONG_TOKENS",
+    "ODD_TOKENS",
+    "OTHER_TOKENS",
+    "json_like",
+    "make_span",
+    "mixed",
+    "spans",
+    "tools",
+]
 
 KNOWN_WORDS = sorted(
     {*STOP_WORDS, *GIVEN_NAMES, *PRODUCTS, *CLAUSE_OPENERS, *BEFORE_PEOPLE, *HONORIFICS}
@@ -34,6 +44,7 @@ ODD_TOKENS = (
     "src/app.py ./a_b-c.rs /etc/passwd ~/x//y/ a/ / // .// a.b.c.tar.gz x.abcdefg x.Abc _x.py a-b.c-d.ef .env "
     "i’m I’m i’ll Let’s — … “quoted” ‘so’ → (→) —fix— ’s 🎉 ✓, well—known it’s 'a—b' a/b—c.py "
     "file.txt, http://a.b/c?d=e user@example.com #12 a=1 Hana. Hana, Dima Maria Schmidt for ref 0x1f 12 "
+    "''. \"\"! '' 'a' ''a' "
     ". ! ? : :a :: {} [] ,"
 ).split()
 LONG_TOKENS = (

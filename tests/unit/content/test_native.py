@@ -9,7 +9,17 @@ import pytest
 from bench.ingest.workload import Workload
 from hypothesis import example, given, strategies as st
 from tests import corpus
-from tests.content_strategies import json_like, make_span, mixed, spans, tools
+from tests.content_strategies import (
+    JSON_PIECES,
+    LONG_TOKENS,
+    ODD_TOKENS,
+    OTHER_TOKENS,
+    json_like,
+    make_span,
+    mixed,
+    spans,
+    tools,
+)
 from tests.native import require_native
 
 from whyflame.content import extract_all
@@ -62,6 +72,24 @@ def test_a_call_has_the_targets_that_python_gives(tool: str | None, text: str) -
     """Activities, files, values, commands."""
     span = make_span(tool, arguments=text, result=text)
     assert extract_all([span], ["features"]) == extract_in_python([span], ["features"])
+
+
+FRAMES = (
+    "{}", "{} login", "the {} login", "thing, {} login", "for {} Login. fix", "My name is {} Smith",
+    '{{"path": "{}"}}', '{{"path": {}, "x": 1}}', "{}{}", "see {} Please {} now", "{} Refund Ada. {}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_odd_tokens_in_every_place(frame: str) -> None:
+    """Each of them, whatever chance tries: limits of lengths, quotes, ends, neighbours."""
+    tokens = (*ODD_TOKENS, *LONG_TOKENS, *JSON_PIECES, *OTHER_TOKENS)
+    found = [
+        make_span("Read", prompt=text, response=text, arguments=text, result=text)
+        for text in (frame.format(token, token) for token in tokens)
+    ]
+    modes = ["features"] * len(found)
+    assert extract_all(found, modes) == extract_in_python(found, modes)
 
 
 def test_captures_of_real_producers() -> None:
