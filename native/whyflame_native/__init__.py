@@ -3,7 +3,7 @@
 import sys
 
 if "t" in sys.abiflags:
-    # Up to 3.14 a free-threaded Python would load the library, and crash: its objects lie otherwise.
+    # Up to 3.14 a free-threaded Python would try to load the library, although its objects lie otherwise.
     raise ImportError("whyflame_native needs a Python with its global lock")
 
 from whyflame_native._native import (
