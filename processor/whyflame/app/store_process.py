@@ -47,8 +47,8 @@ INDEX_SECONDS = 0.1
 EXPORT_SECONDS = 2.0
 # How long a settle group waits, at most, for an indexer that has fallen behind.
 YIELD_SECONDS, YIELDS = 0.2, 100
-# The same where the worker does most of it.
-WORKER_YIELDS = 10
+# The same where the worker does most of it: less of a pass stands in the way.
+WORKER_YIELDS = 50
 FORWARD_SECONDS = 0.2
 SWEEP_SECONDS = 300.0
 COVERAGE_SECONDS = 2.0
