@@ -61,8 +61,9 @@ def test_any_texts_have_the_features_that_python_gives(
 @example("My name is Ada. Could you, please.")
 def test_a_prompt_has_the_words_that_python_gives(text: str) -> None:
     """Alone, so that many more of them are tried."""
-    span = make_span(None, prompt=text, response=text)
-    assert extract_all([span], ["features"]) == extract_in_python([span], ["features"])
+    # The bag in the record is that of the response, where there is one.
+    both = [make_span(None, prompt=text, response=text), make_span(None, prompt=text)]
+    assert extract_all(both, ["features"] * 2) == extract_in_python(both, ["features"] * 2)
 
 
 @given(tools, st.one_of(json_like, mixed))
@@ -76,7 +77,7 @@ def test_a_call_has_the_targets_that_python_gives(tool: str | None, text: str) -
 
 FRAMES = (
     "{}", "{} login", "the {} login", "thing, {} login", "for {} Login. fix", "My name is {} Smith",
-    '{{"path": "{}"}}', '{{"path": {}, "x": 1}}', "{}{}", "see {} Please {} now", "{} Refund Ada. {}",
+    '{{"path": "{}"}}', '{{"path": {}, "x": 1}}', "{}{}", "see {} Please {} now", "{} Refund Ada. {}", "ask Dr. {} about",
 )  # fmt: skip
 
 
@@ -84,10 +85,9 @@ FRAMES = (
 def test_odd_tokens_in_every_place(frame: str) -> None:
     """Each of them, whatever chance tries: limits of lengths, quotes, ends, neighbours."""
     tokens = (*ODD_TOKENS, *LONG_TOKENS, *JSON_PIECES, *OTHER_TOKENS)
-    found = [
-        make_span("Read", prompt=text, response=text, arguments=text, result=text)
-        for text in (frame.format(token, token) for token in tokens)
-    ]
+    texts = [frame.format(token, token) for token in tokens]
+    found = [make_span("Read", prompt=text, arguments=text, result=text) for text in texts]
+    found += [make_span(None, response=text) for text in texts]
     modes = ["features"] * len(found)
     assert extract_all(found, modes) == extract_in_python(found, modes)
 
