@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whyflame.segment import Lane, Mark
-from whyflame.segment.keeping import keep_prefix
+from whyflame.segment.keeping import keep_prefix, marks_of
+from whyflame.segment.name_scoring import paths_of
 from whyflame.store.outbox_hold import AGREEING
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _replay(versions: list[tuple[int, list[Mark]]], *, pauses: bool, keeps: bool
     marks: list[Mark] = []
     for number, (end, fresh) in enumerate(versions):
         kept = max(exported, default=-1) + 1 if keeps else 0
-        marks = keep_prefix(_marks_of(exported), fresh, kept) if kept else fresh
+        marks = keep_prefix(marks_of(exported), fresh, kept) if kept else fresh
         if number == len(versions) - 1:
             break
         recent = [*recent, paths_of(marks, end)][-agreeing:]
@@ -78,22 +79,3 @@ def _replay(versions: list[tuple[int, list[Mark]]], *, pauses: bool, keeps: bool
     final = paths_of(marks, steps)
     moved = sum(final[step] != path for step, path in exported.items())
     return Grown(steps, marks, len(exported), moved)
-
-
-def _marks_of(exported: dict[int, Path]) -> list[Mark]:
-    marks: list[Mark] = []
-    for step in sorted(exported):
-        if not marks or exported[step] != marks[-1].path:
-            marks.append(Mark(step if marks else 0, exported[step]))
-    return marks
-
-
-def paths_of(marks: Sequence[Mark], steps: int) -> list[Path]:
-    """The path of every step."""
-    at = {mark.step: mark.path for mark in marks}
-    path: Path = ()
-    found = []
-    for step in range(steps):
-        path = at.get(step, path)
-        found.append(path)
-    return found

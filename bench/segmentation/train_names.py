@@ -2,9 +2,10 @@
 
     python bench/segmentation/train_names.py --bench ../shared/bench
 
-Which words are right is learned from annotated names (todo items, model marks); only ten weights belong to
-a word. The preferred names are those that runs of the public sets get, found by naming them again
-and again with the names of the round before.
+Which words are right is learned from annotated names (todo items, model marks); only the weights of
+a few words that many names have belong to words. The names to share are chosen one after the other,
+each the one that gains most, for the coding runs and then for all others: an interval takes the name
+of the list that is likeliest right, or keeps its own where that costs too much. Run `train_verbs.py` before it.
 """
 
 from __future__ import annotations
@@ -17,40 +18,43 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from dataset import FOLDS, MARKED, read_marks, read_rows, task_of
+from scipy.sparse import coo_matrix, csr_matrix, hstack
 from sklearn.linear_model import LogisticRegression
 from train_verbs import examples_of
 
 from whyflame.config import SegmentConfig
+from whyflame.content.vocabulary import STOP_WORDS
 from whyflame.segment.auto.naming import stretches_of
 from whyflame.segment.auto.segmenter import AutoSegmenter
 from whyflame.segment.auto.table import read_steps
-from whyflame.segment.auto.verbs import Spans, VerbChoice, load_verbs
+from whyflame.segment.auto.verbs import Spans, VerbChoice, VerbModel, load_verbs
+from whyflame.segment.name_scoring import canonical, read_annotated
 from whyflame.segment.names import Namer, Wording, load_tables
-from whyflame.segment.names.ranking import BITS, NUMBERS
-from whyflame.segment.names.wording import FOLD
+from whyflame.segment.names.implied import FEATURES, Implied
+from whyflame.segment.names.ranking import BITS, NUMBERS, Words
+from whyflame.segment.names.wording import MOST_STEPS, PLACES, USUAL_STEPS, rank
 from whyflame.segment.trajectories import lane_of, read_trajectories
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 OUT = Path("processor/whyflame/segment/names/wording.json")
 STRENGTH = 0.05
-ROUNDS, WARMING = 8, 5
-FEWEST_PAIRS, FEWEST_TASKS = 2, 2
+IMPLIED_WORDS, IMPLIED_TASKS, IMPLIED_SCALE = (
+    24,
+    12,
+    0.3,
+)  # the scale: how freely their weights may be fitted
+FEWEST_PAIRS, FEWEST_TASKS = 2, 3
+CODING_NAMES, OTHER_NAMES = 40, 80  # few: names that few tasks have do not fold
+SHARING = 0.15  # what it is worth that a usual interval's name is shared, where names are chosen
+BITS_OF_WORD = 20
 # Plan items are no steps of these sets, since their annotation was made from them.
 PLANNED = 3.0
-
-
-def canonical(word: str) -> str:
-    return load_tables().objects.get(word, word.rstrip("s"))
-
-
-def object_words(name: str) -> set[str]:
-    """Words of an annotated name but its verb."""
-    words = re.findall("[a-z]+", name.lower())
-    verbs = load_tables().verbs
-    first = next((at for at, word in enumerate(words[:3]) if word in verbs), -1)
-    return {canonical(word) for at, word in enumerate(words) if at != first}
 
 
 @dataclass
@@ -61,7 +65,7 @@ class Stretch:
     start: int
     end: int
     fold: int
-    words: set[str] | None = None
+    words: frozenset[str] | None = None
     weight: float = 0.0
 
 
@@ -100,53 +104,86 @@ class Trainer:
         self.lanes = [row.lane for row in rows]
         self.examples: list[Stretch] = []
         self.said: list[str] = []
+        tasks = []
         for number, row in enumerate(rows):
             coding = row.source == "claude_code_todo"
             for one in examples_of(number, row, marks.get((row.source, row.record["id"]))):
                 weight = 2.0 if one.todo else 1.0 if coding else 0.5
-                words = object_words(one.name)
+                words = read_annotated(load_tables(), one.name).words
                 self.said.append(one.name)
                 self.examples.append(Stretch(number, one.start, one.end, row.fold, words, weight))
-        stretches = describe(self.lanes, self.examples, [load_verbs()])
-        found, spelled, _, _ = self.namer.describe(self.lanes, stretches)
-        bits = (found.bits[:, None] >> np.arange(len(BITS))) & 1
-        self.columns = np.concatenate([bits, found.numbers.T], axis=1)
-        wanted = [one.words or set() for one in self.examples]
-        self.right = np.asarray(
-            [
-                canonical(spelled[word]) in wanted[group]
-                for group, word in zip(found.groups.tolist(), found.words.tolist(), strict=True)
-            ]
-        )
-        self.folds = np.asarray([one.fold for one in self.examples])[found.groups]
-        self.weights = np.asarray([one.weight for one in self.examples])[found.groups]
-        self.runs, self.run_folds, self.tasks = [], [], []
+                tasks.append(row.task)
+        self.example_tasks = tasks
+        self.stretches = describe(self.lanes, self.examples, [load_verbs()])
+        self.folds = np.asarray([one.fold for one in self.examples])
+        self.runs, self.run_folds, self.tasks, self.sources = [], [], [], []
         for source in MARKED:
             for record in read_trajectories(bench / "trajectories" / f"{source}.jsonl.gz"):
                 self.runs.append(lane_of(record))
                 self.run_folds.append(fold_of(source, record))
                 self.tasks.append(task_of(source, record))
+                self.sources.append(source)
         # Not with the shipped names, which would then depend on what was shipped before.
-        bare = self.fit(self.folds >= 0)
-        self.pieces = cut(self.runs, self.run_folds, bare)
+        self.pieces = cut(self.runs, self.run_folds, self.fit(self.folds >= 0))
 
     def fit(self, use: np.ndarray) -> Wording:
-        """Weights of words, without names."""
+        """Weights of words, from these examples; without names."""
+        listed = self.imply(use)
+        found, spelled, _, _ = self.namer.describe(
+            self.lanes,
+            self.stretches,
+            Implied(listed, unsaid=np.zeros(len(listed)), offered=len(listed)),
+        )
+        wanted = [one.words or set() for one in self.examples]
+        right = np.asarray(
+            [
+                canonical(load_tables(), spelled[word]) in wanted[group]
+                for group, word in zip(found.groups.tolist(), found.words.tolist(), strict=True)
+            ]
+        )
+        weights = np.asarray([one.weight for one in self.examples])[found.groups]
+        rows = use[found.groups]
         model = LogisticRegression(C=STRENGTH, max_iter=400)
-        model.fit(self.columns[use], self.right[use], self.weights[use])
-        weights = model.coef_[0].round(3)
-        bits = weights[: len(BITS)]
+        model.fit(columns_of(found, len(listed))[rows], right[rows], weights[rows])
+        fitted = model.coef_[0].round(3)
+        bits, numbers = fitted[: len(BITS)], fitted[len(BITS) : len(BITS) + len(NUMBERS)]
         bits[BITS.index("planned")] = PLANNED
+        implied = fitted[len(BITS) + len(NUMBERS) :].reshape(len(listed), len(FEATURES) + 1).T
+        implied = (implied * IMPLIED_SCALE).round(3)
         return Wording(
-            round(float(model.intercept_[0]), 3), bits, weights[len(BITS) :], {}, self.tails()
+            round(float(model.intercept_[0]), 3),
+            bits,
+            numbers,
+            {},
+            self.tails(use),
+            Implied(listed, implied[:-1], implied[-1]),
         )
 
-    def tails(self) -> dict[str, float]:
+    def imply(self, use: np.ndarray) -> tuple[str, ...]:
+        """Object words that most names have, of tasks of many kinds."""
+        tasks: dict[str, set[str]] = defaultdict(set)
+        counts: dict[str, float] = defaultdict(float)
+        for number in np.flatnonzero(use).tolist():
+            for word in {*self._objects(self.said[number])} - {""}:
+                tasks[word].add(self.example_tasks[number])
+                counts[word] += self.examples[number].weight
+        ranked = sorted(counts, key=lambda word: (-counts[word], word))
+        common = [word for word in ranked if len(tasks[word]) >= IMPLIED_TASKS]
+        return tuple(sorted(common[:IMPLIED_WORDS]))
+
+    def _objects(self, name: str) -> list[str]:
+        """Its object words in their order, those that may be shown."""
+        clauses = self.namer._clauses  # noqa: SLF001
+        return [
+            "" if word in STOP_WORDS else clauses._object(word)  # noqa: SLF001
+            for word in re.findall("[a-z]+", name.lower())
+        ]
+
+    def tails(self, use: np.ndarray) -> dict[str, float]:
         """How often each word stood last of two neighbours in annotated names."""
-        clauses, counts = self.namer._clauses, defaultdict(lambda: [1, 2])  # noqa: SLF001
-        for name in self.said:
-            words = [clauses._object(word) for word in re.findall("[a-z]+", name.lower())]  # noqa: SLF001
-            for first, second in pairwise(words):
+        counts: dict[str, list[int]] = defaultdict(lambda: [1, 2])
+        for number in np.flatnonzero(use).tolist():
+            for first, second in pairwise(self._objects(self.said[number])):
                 if first and second:
                     counts[second][0] += 1
                     counts[second][1] += 1
@@ -157,34 +194,135 @@ class Trainer:
             if both >= 2 + FEWEST_PAIRS
         }
 
-    def fill(self, wordings: list[Wording], models, fold: float = FOLD) -> list[Wording]:  # type: ignore[no-untyped-def]
-        """The same with names: those of the runs of other folds, where there are folds."""
-        stretches = describe(self.runs, self.pieces, models)
-        asked = *self.namer.describe(self.runs, stretches), stretches.ends - stretches.starts
-        for number in range(ROUNDS):
-            heat = fold * min(1.0, (number + 1) / WARMING)
-            runs: dict[str, set[int]] = defaultdict(set)
-            for place, wording in enumerate(wordings):
-                naming = replace(wording, fold=heat).choose(*asked)
-                for group, piece in enumerate(self.pieces):
-                    if naming.has(group) and piece.fold % len(wordings) == place:
-                        verb, *words = next(naming.spell(group)).split()
-                        runs[" ".join([verb, *sorted(words)])].add(piece.lane)
-            wordings = [
-                replace(one, fold=fold, names=self._shared(runs, without))
-                for one, without in zip(
-                    wordings, range(FOLDS) if wordings[1:] else [None], strict=True
-                )
-            ]
-        return wordings
+    def share(self, wording: Wording, verbs: VerbModel, without: int = -1) -> Wording:
+        """The same with the names worth sharing.
 
-    def _shared(self, runs: dict[str, set[int]], without: int | None = None) -> dict[str, int]:
-        counts = {
-            name: len({self.tasks[run] for run in found if self.run_folds[run] != without})
-            for name, found in runs.items()
-        }
-        kept = [(name, count) for name, count in counts.items() if count >= FEWEST_TASKS]
-        return dict(sorted(kept, key=lambda pair: (-pair[1], pair[0])))
+        Args:
+            wording: Without names. verbs: With these weights runs are named.
+            without: A fold whose runs do not count.
+        """
+        kept = [fold for fold in range(FOLDS) if fold != without]
+        parts = [self._options(fold, wording, verbs) for fold in kept]
+        options = Options(*map(np.concatenate, zip(*parts, strict=True)))
+        coding = options.sources == MARKED[0]
+        names: dict[int, int] = {}
+        for rows, most in ((coding, CODING_NAMES), (~coding, OTHER_NAMES)):
+            mine = options.take(rows)
+            chosen = mine.choose([*names], most)
+            counts = mine.count([*names, *chosen])
+            names |= {key: counts[key] for key in chosen if counts[key] >= FEWEST_TASKS}
+        return replace(wording, names=self._spell(names))
+
+    def _options(self, fold: int, wording: Wording, verbs: VerbModel) -> tuple[np.ndarray, ...]:
+        """Names that the runs of a fold may get: the columns of `Options`."""
+        pieces = [piece for piece in self.pieces if piece.fold == fold]
+        stretches = describe(self.runs, pieces, [verbs])
+        found, spelled, said, odds = self.namer.describe(self.runs, stretches, wording.implied)
+        ranked = rank(wording.odds(found), found, spelled, len(pieces))
+        worth = wording.weigh(ranked, said, odds).reshape(len(pieces), -1)
+        some = np.isfinite(worth).any(axis=1)  # those that have a name at all
+        columns = (
+            keys_of(ranked.words, said),
+            worth,
+            np.minimum(stretches.ends - stretches.starts, MOST_STEPS) / USUAL_STEPS,
+            np.asarray([self.tasks[piece.lane] for piece in pieces]),
+            np.asarray([self.sources[piece.lane] for piece in pieces]),
+        )
+        return tuple(column[some] for column in columns)
+
+    def _spell(self, names: Mapping[int, int]) -> dict[str, int]:
+        words, spelled = self.namer._lexicon.words, {}  # noqa: SLF001
+        for key, tasks in names.items():
+            verb, *objects = (words[part] for part in split_key(key) if part)
+            spelled[" ".join([verb, *sorted(objects)])] = tasks
+        return dict(sorted(spelled.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    def held_out(self, models: Sequence[VerbModel]) -> list[Wording]:
+        """By fold, all of it from the other folds, which are named by weights that know only them."""
+        return [
+            self.share(self.fit(self.folds != fold), models[fold], fold) for fold in range(FOLDS)
+        ]
+
+
+@dataclass
+class Options:
+    """Every name that intervals may get, by interval.
+
+    Attributes:
+        keys: Which name. worth: How likely it is right.
+        lengths: Of the intervals, in usual ones. tasks: What their runs work on. sources: Of which set.
+    """
+
+    keys: np.ndarray
+    worth: np.ndarray
+    lengths: np.ndarray
+    tasks: np.ndarray
+    sources: np.ndarray
+
+    def take(self, rows: np.ndarray) -> Options:
+        """Some of the intervals."""
+        columns = (self.keys, self.worth, self.lengths, self.tasks, self.sources)
+        return Options(*(column[rows] for column in columns))
+
+    def choose(self, before: list[int], most: int) -> list[int]:
+        """Names to add to those before: again and again the one that gains most.
+
+        A shared name is worth `SHARING` times the interval's length more; an interval takes the best.
+        """
+        known, places = np.unique(self.keys, return_inverse=True)
+        places = places.reshape(self.keys.shape)
+        worth = self.worth + SHARING * self.lengths[:, None]
+        best = self.worth.max(axis=1)
+        best = np.maximum(best, np.where(np.isin(self.keys, before), worth, -np.inf).max(axis=1))
+        gone, chosen = np.isin(known, before), []
+        while len(chosen) < most:
+            gains = np.maximum(worth - best[:, None], 0.0)
+            totals = np.bincount(places.ravel(), gains.ravel(), len(known))
+            totals[gone] = 0.0
+            pick = int(totals.round(9).argmax())
+            if not totals[pick] > 0:
+                break
+            mine = places == pick
+            gone[pick] = True
+            if len(set(self.tasks[(mine & (gains > 0)).any(axis=1)])) >= FEWEST_TASKS:
+                chosen.append(int(known[pick]))
+                best = np.maximum(best, np.where(mine, worth, -np.inf).max(axis=1))
+        return chosen
+
+    def count(self, chosen: list[int]) -> dict[int, int]:
+        """Of each of these names, how many tasks have it when each interval takes the best name."""
+        bonus = np.isin(self.keys, chosen) * SHARING * self.lengths[:, None]
+        best = (self.worth + bonus).argmax(axis=1)
+        keys = self.keys[np.arange(len(best)), best]
+        return {key: len(set(self.tasks[keys == key])) for key in chosen}
+
+
+def keys_of(words: np.ndarray, verbs: np.ndarray) -> np.ndarray:
+    """A number for every option of every group: its verb and its object words in one order."""
+    first, second = words[:, PLACES[:, 0]], words[:, PLACES[:, 1]]
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    low = np.where(PLACES[:, 0] == PLACES[:, 1], 0, low)
+    return (((verbs[:, :, None] << BITS_OF_WORD) + low[:, None]) << BITS_OF_WORD).reshape(
+        len(words), -1
+    ) + np.repeat(high[:, None], verbs.shape[1], axis=1).reshape(len(words), -1)
+
+
+def split_key(key: int) -> tuple[int, int, int]:
+    mask = (1 << BITS_OF_WORD) - 1
+    return key >> (2 * BITS_OF_WORD), (key >> BITS_OF_WORD) & mask, key & mask
+
+
+def columns_of(found: Words, listed: int):  # type: ignore[no-untyped-def]
+    """Rows of words for fitting: bits, numbers, and the doings for each implied word."""
+    bits = (found.bits[:, None] >> np.arange(len(BITS))) & 1
+    rows = np.flatnonzero(found.implied >= 0)
+    unsaid = bits[rows, BITS.index("only implied")]
+    features = np.column_stack([found.features[found.groups[rows]], unsaid])
+    doings = coo_matrix(features * IMPLIED_SCALE)
+    columns = found.implied[rows][doings.row] * features.shape[1] + doings.col
+    shape = len(found.words), listed * features.shape[1]
+    implied = coo_matrix((doings.data, (rows[doings.row], columns)), shape=shape)
+    return hstack([csr_matrix(np.column_stack([bits, found.numbers.T])), implied]).tocsr()
 
 
 def fold_of(source: str, record: dict) -> int:
@@ -206,8 +344,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     trainer = Trainer(options.bench)
-    bare = trainer.fit(np.ones(len(trainer.folds), bool))
-    (wording,) = trainer.fill([bare], [load_verbs()])
+    wording = trainer.share(trainer.fit(trainer.folds >= 0), load_verbs())
     text = json.dumps(
         {
             "version": 1,
@@ -216,6 +353,18 @@ def main() -> None:
             "numbers": dict(zip(NUMBERS, map(float, wording.numbers), strict=True)),
             "names": wording.names,
             "tails": wording.tails,
+            "implied": {
+                word: {
+                    feature: float(weight)
+                    for feature, weight in zip((*FEATURES, "unsaid"), weights, strict=True)
+                    if weight
+                }
+                for word, weights in zip(
+                    wording.implied.words,
+                    np.vstack([wording.implied.weights, wording.implied.unsaid]).T,
+                    strict=True,
+                )
+            },
         },
         indent=0,
     )

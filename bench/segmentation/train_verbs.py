@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from dataset import FOLDS, Row, read_marks, read_rows
+from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
 from whyflame.segment.auto.table import read_steps
@@ -26,6 +27,7 @@ STRENGTH = 0.06
 TODO_WEIGHT = 2.0
 SMALLEST = 0.05
 MIN_EXAMPLES = 8
+SAYS_NOTHING = "handle"  # said where it was asked for, never guessed
 OUT = Path("processor/whyflame/segment/auto/verbs.json")
 
 
@@ -93,7 +95,11 @@ class Trainer:
             for example in examples_of(number, row, marks.get((row.source, row.record["id"])))
         ]
         counts = Counter(example.verb for example in examples)
-        examples = [example for example in examples if counts[example.verb] >= MIN_EXAMPLES]
+        examples = [
+            example
+            for example in examples
+            if counts[example.verb] >= MIN_EXAMPLES and example.verb != SAYS_NOTHING
+        ]
         self.parts = []
         for blank in (False, True):
             lanes = [row.blank if blank else row.lane for row in rows]
@@ -110,7 +116,7 @@ class Trainer:
         weight = np.where(self.todo, TODO_WEIGHT, 1.0)[use]
         model = LogisticRegression(C=STRENGTH, max_iter=400)
         return model.fit(
-            np.concatenate([part[use] for part in self.parts]),
+            csr_matrix(np.concatenate([part[use] for part in self.parts])),
             np.concatenate([self.verbs[use]] * 2),
             np.concatenate([weight, 0.5 * weight]),
         )

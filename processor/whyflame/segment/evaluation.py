@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from whyflame.segment.name_scoring import main_path, paths_of, read_annotated
 from whyflame.segment.names import NameTables, load_tables
 from whyflame.segment.rules import RulesSegmenter
 from whyflame.segment.run import segment_lanes
@@ -13,7 +13,7 @@ from whyflame.segment.scoring import Tally, bootstrap, summarize, tally
 from whyflame.segment.trajectories import lane_of, read_trajectories
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from whyflame.segment.lane import Lane
@@ -24,7 +24,6 @@ __all__ = ["GOLD", "Evaluation", "Trainable", "evaluate_file", "partition_at"]
 GOLD = ("partition", "coarse", "outer")
 _FOLDS = 5
 _OUTER_DEPTH = 2  # the root and one level below it
-_WORD = re.compile(r"[a-z]+")
 
 
 @runtime_checkable
@@ -152,16 +151,8 @@ def _prediction(record: dict[str, Any], marks: Sequence[Mark]) -> dict[str, Any]
     return {
         "id": record.get("id"),
         "partition": partition_at(marks, steps),
-        "paths": list(_paths(marks, steps)),
+        "paths": [list(path) for path in paths_of(marks, steps)],
     }
-
-
-def _paths(marks: Sequence[Mark], steps: int) -> Iterator[list[str]]:
-    at = {mark.step: list(mark.path) for mark in marks}
-    path: list[str] = []
-    for step in range(steps):
-        path = at.get(step, path)
-        yield path
 
 
 def _intervals(tallies: list[Tally]) -> dict[str, tuple[float, float]]:
@@ -176,8 +167,8 @@ def _intervals(tallies: list[Tally]) -> dict[str, tuple[float, float]]:
 class _NameScore:
     """Agreement of names, for files whose annotation names its groups.
 
-    A group's predicted name is the innermost name that most of its steps carry. Verbs agree when
-    the table gives both the same verb; objects when any object word is the same after aliases.
+    A group's predicted name is the innermost name that most of its steps carry; what is right is
+    defined in `name_scoring`.
     """
 
     def __init__(self, tables: NameTables) -> None:
@@ -191,28 +182,17 @@ class _NameScore:
         names = record["gold"].get("outer_names" if gold == "outer" else "names")
         if not names or not marks or gold == "coarse":
             return
-        paths = list(_paths(marks, len(groups)))
+        paths = paths_of(marks, len(groups))
         for group in dict.fromkeys(groups):
-            if group >= len(names) or not isinstance(names[group], str) or not names[group].strip():
+            name = names[group] if group < len(names) else None
+            annotated = read_annotated(self._tables, name) if isinstance(name, str) else None
+            if annotated is None:
                 continue
-            carried = [path for path, at in zip(paths, groups, strict=True) if at == group]
-            self._compare(max(carried, key=carried.count), names[group])
-
-    def _compare(self, path: list[str], annotated: str) -> None:
-        words = _WORD.findall(annotated.lower())
-        verb = next((self._tables.verbs[w] for w in words[:3] if w in self._tables.verbs), None)
-        if verb is None:
-            return
-        self._groups += 1
-        self._verbs += self._tables.verbs.get(path[-1].split()[0]) == verb
-        theirs = {self._canonical(word) for word in words}
-        self._objects += any(self._canonical(w) in theirs for w in path[-1].split()[1:])
-        self._anywhere += any(
-            self._canonical(word) in theirs for name in path for word in name.split()[1:]
-        )
-
-    def _canonical(self, word: str) -> str:
-        return self._tables.objects.get(word, word.rstrip("s"))
+            path = main_path(paths, groups, group)
+            self._groups += 1
+            self._verbs += annotated.has_verb_of(path[-1])
+            self._objects += annotated.has_object_of(path[-1:])
+            self._anywhere += annotated.has_object_of(path)
 
     def shares(self) -> dict[str, float]:
         """Empty when nothing was named."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whyflame.model import Operation
     from whyflame.segment.lane import Lane
 
-__all__ = ["keep_exported", "keep_prefix"]
+__all__ = ["keep_exported", "keep_prefix", "marks_of"]
 
 _Path = tuple[str, ...]
 
@@ -55,7 +55,7 @@ def keep_exported(
         fresh = [Mark(mark.step, (root, *mark.path[1:])) for mark in new.marks]
         paths.set_marks(name, fresh)
         own = _own_paths(steps[name], root, paths.front(name))
-        marks = keep_prefix(_sparse(own), fresh, max(own) + 1) if own else fresh
+        marks = keep_prefix(marks_of(own), fresh, max(own) + 1) if own else fresh
         paths.set_marks(name, marks)
         results[name] = replace(new, marks=tuple(marks))
     return [results[lane.name] for lane in lanes]
@@ -97,7 +97,7 @@ def _own_paths(steps: Mapping[int, _Path], root: str, front: _Path) -> dict[int,
     return own
 
 
-def _sparse(paths: Mapping[int, _Path]) -> list[Mark]:
+def marks_of(paths: Mapping[int, _Path]) -> list[Mark]:
     """Paths of some steps as marks; a step without one goes on with the one before."""
     marks: list[Mark] = []
     for step in sorted(paths):

@@ -89,5 +89,12 @@ def _setup_of(segmenter: Segmenter, version: str, config: SegmentConfig) -> str:
     # Some options change nothing (how a model is reached), and a file's name is not its content.
     options = getattr(segmenter, "fingerprint", None) or repr(sorted(config.options.items()))
     text = f"{config.segmenter}\0{version}\0{config.granularity!r}\0{options}\0"
-    names = Path(config.names_file).read_bytes() if config.names_file else b""
+    names = _read_names(config.names_file) if config.names_file else b""
     return sha256(text.encode("utf-8", "surrogatepass") + names).hexdigest()
+
+
+def _read_names(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"segment.names_file: {path}: {error.strerror or error}") from error

@@ -10,10 +10,12 @@ import pytest
 from tests.unit.segment.made import call, features, step
 
 from whyflame.config import SegmentConfig
+from whyflame.content.activity import CODES
 from whyflame.errors import ConfigError
 from whyflame.segment import Lane, Mark, load_segmenter, validate
 from whyflame.segment.lane import Step
 from whyflame.segment.names import Named, Namer, Stretches, evidence, load_tables
+from whyflame.segment.names.implied import FEATURES, Doings, Implied
 from whyflame.segment.names.wording import load_wording
 from whyflame.segment.segmenter import InvalidMarks
 
@@ -118,6 +120,32 @@ def test_what_steps_do_names_them_where_nobody_says_more() -> None:
     assert "dependency" in names[0]
 
 
+def test_a_plan_says_it_all() -> None:
+    """Where an item of a plan is in progress, no word comes from elsewhere."""
+    plan = call("TodoWrite", "{}", plan=(("Train the model", "in_progress"),))
+    lane = Lane(steps=[step("look at the parser", plan), step("go on", call("Bash", "ls"))])
+    assert named(lane, "inspect").objects == ["model"]
+
+
+def test_words_of_doings_are_offered_where_something_is_done() -> None:
+    """Likeliest first; a mere talk implies nothing."""
+    activities = np.asarray([[CODES["inspect"], -1], [CODES["none"], -1]])
+    doings = Doings(
+        np.zeros(2, np.int64),
+        activities,
+        failed=np.zeros(2, np.bool_),
+        lengths=np.ones(2, np.int64),
+        begins=np.ones(2, np.bool_),
+        ends=np.zeros(2, np.bool_),
+    )
+    weights = np.zeros((len(FEATURES), 3))
+    weights[FEATURES.index("first of the run")] = [1.0, 3.0, 2.0]
+    implied = Implied(("file", "structure", "data"), weights, offered=2)
+    groups, positions = implied.offer(implied.weigh(doings.features()), doings)
+    assert groups.tolist() == [0, 0]
+    assert positions.tolist() == [1, 2]
+
+
 def test_shared_names_are_preferred() -> None:
     """Of equally likely words those are put together that other runs have together."""
     lane = Lane(steps=[step("Let me read alpha, beta, gamma")])
@@ -154,8 +182,11 @@ def test_wrong_team_tables(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(ConfigError):
         load_tables(str(path))
+    gone = str(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match="names_file"):
-        load_tables(str(tmp_path / "none.yaml"))
+        load_tables(gone)
+    with pytest.raises(ConfigError, match=r"names_file.*none\.yaml.*No such file"):
+        load_segmenter(SegmentConfig(segmenter="recurrence", names_file=gone))
 
 
 @pytest.mark.parametrize(
@@ -249,7 +280,6 @@ def test_a_lane_without_a_request_of_its_own_takes_the_first_prompt() -> None:
     """Chats tell their request on the model call."""
     first = Step(features(response="looking", prompt="Please migrate the warehouse"))
     lane = Lane(steps=[first, step("go on")])
-    assert NAMER.request(lane) == {"warehouse"}
     assert NAMER.root(lane) == "migrate warehouse"
 
 

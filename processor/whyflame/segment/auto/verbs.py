@@ -46,7 +46,6 @@ _SAID_VERBS = (
 )  # fmt: skip
 _SAID_CODES = {verb: code for code, verb in enumerate(_SAID_VERBS)}
 _SAID = len(_SAID_VERBS)
-_SAYS_NOTHING = ("handle",)  # said where it was asked for, never guessed
 _ROWS = 64  # products so small that BLAS starts no threads, which would go on spinning
 
 
@@ -240,10 +239,6 @@ class VerbModel:
             scores += coded.take(codes, axis=0)
         # Rounded: the last bits depend on the batch, and equal lanes must get equal names.
         scores = scores.round(6)
-        if len(self.verbs) > len(_SAYS_NOTHING) + 1:
-            scores[
-                :, [code for code, verb in enumerate(self.verbs) if verb in _SAYS_NOTHING]
-            ] = -1e3
         first = scores.argmax(axis=1)
         highest = scores.max(axis=1, keepdims=True)
         total = np.log(np.exp(scores - highest).sum(axis=1, keepdims=True)) + highest

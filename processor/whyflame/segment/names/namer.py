@@ -12,7 +12,8 @@ import numpy as np
 from whyflame.content.features import RECORD_BYTES
 from whyflame.segment.names.clauses import ClauseReader
 from whyflame.segment.names.evidence import NOTHING, Evidence, Lexicon
-from whyflame.segment.names.ranking import Doings, Preferences, describe, gather
+from whyflame.segment.names.implied import Doings, Implied
+from whyflame.segment.names.ranking import Preferences, describe, gather
 from whyflame.segment.names.wording import Wording, load_wording
 
 if TYPE_CHECKING:
@@ -133,10 +134,6 @@ class Namer:
             return objects[-1:] + objects[:-1] if len(objects) > 1 else []
         return objects
 
-    def request(self, lane: Lane) -> frozenset[str]:
-        """What the lane is about as a whole: its intervals' names prefer these words."""
-        return frozenset(_read_request(lane, self._current())[1])
-
     def name(self, lanes: Sequence[Lane], stretches: Stretches) -> list[Named]:
         """Verb and object words of intervals; the same for each whatever else is asked.
 
@@ -145,22 +142,22 @@ class Namer:
             stretches: Their intervals.
         """
         lexicon = self._current()
-        found, verbs, odds = self._describe(lexicon, lanes, stretches)
         wording = self._wording or load_wording()
+        found, verbs, odds = self._describe(lexicon, lanes, stretches, wording.implied)
         steps = stretches.ends - stretches.starts
         naming = wording.choose(found, lexicon.words, verbs, odds, steps)
         return [Named(naming, group) for group in range(len(stretches.lanes))]
 
     def describe(
-        self, lanes: Sequence[Lane], stretches: Stretches
+        self, lanes: Sequence[Lane], stretches: Stretches, implied: Implied
     ) -> tuple[Words, list[str], Rows, NDArray[np.float64]]:
         """What `Wording.choose` is asked: words of intervals, words by number, verbs, their odds."""
         lexicon = self._current()
-        found, verbs, odds = self._describe(lexicon, lanes, stretches)
+        found, verbs, odds = self._describe(lexicon, lanes, stretches, implied)
         return found, lexicon.words, verbs, odds
 
     def _describe(
-        self, lexicon: Lexicon, lanes: Sequence[Lane], stretches: Stretches
+        self, lexicon: Lexicon, lanes: Sequence[Lane], stretches: Stretches, implied: Implied
     ) -> tuple[Words, Rows, NDArray[np.float64]]:
         """Words, verbs with their odds."""
         requests = [_read_request(lane, lexicon)[1] for lane in lanes]
@@ -172,9 +169,9 @@ class Namer:
         verbs, odds = _spoken(evidence, first, stretches.turned, usual, stretches.odds)
         asked = np.where(stretches.turned, evidence.asked[first[:, 0, 0]], NOTHING)
         pieces = np.column_stack([asked, first.reshape(len(first), -1)])
-        doings = _look_at_doings(stretches)
+        doings = _look_at_doings(lanes, stretches)
         entries = gather(evidence, pieces)
-        found = describe(lexicon, entries, doings, stretches.lanes, verbs[:, 0], preferences)
+        found = describe(lexicon, entries, doings, verbs[:, 0], preferences, implied)
         return found, verbs, odds
 
     def candidates(self, named: Named, *, many: bool = False) -> Iterator[str]:
@@ -253,13 +250,16 @@ def _read_steps(lexicon: Lexicon, steps: Sequence[Step]) -> Rows:
     return pieces
 
 
-def _look_at_doings(stretches: Stretches) -> Doings:
+def _look_at_doings(lanes: Sequence[Lane], stretches: Stretches) -> Doings:
     """What the first steps of each interval do."""
     rows = _first_rows(stretches, -1)
     there = rows >= 0
     activities = np.where(there, stretches.activities[rows].astype(np.int64), -1)
     failed = np.logical_or.reduce(there & stretches.failed[rows], axis=1)
-    return Doings(activities, failed, there.sum(axis=1))
+    edges = np.cumsum([0, *(len(lane.steps) for lane in lanes)])
+    begins = stretches.starts == edges[stretches.lanes]
+    ends = stretches.ends == edges[stretches.lanes + 1]
+    return Doings(stretches.lanes, activities, failed, there.sum(axis=1), begins, ends)
 
 
 def _spoken(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyflame.segment.names.evidence import Evidence, Lexicon
+    from whyflame.segment.names.implied import Doings, Implied
 
     Rows = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -47,14 +48,16 @@ _DONE = {
     "vcs": ("repository",),
 }
 """What a step is about by what it does, where nobody says more."""
-_IMPLIED = [(CODES[activity], word) for activity, words in _DONE.items() for word in words]
+_ABOUT = [(CODES[activity], word) for activity, words in _DONE.items() for word in words]
 _LOCAL = (
     "said 1", "said 2", "said 3", "said 4", "said later 1", "said later 2", "said late 1", "said late 2",
     "touched 1", "touched 2", "touched later 1", "touched later 2", "did", "did later", "tool", "planned",
 )  # fmt: skip
+_PLANNED = 1 << _LOCAL.index("planned")
 _ASKED, _ONLY_ASKED = len(_LOCAL), len(_LOCAL) + ASKED_WORDS
 _GENERAL = _ONLY_ASKED + ASKED_WORDS
-_SILENT, _FAILED, _FIRST_IMPLIED = _GENERAL + 1, _GENERAL + 2, _GENERAL + 3
+_SILENT, _FAILED, _FIRST_ABOUT = _GENERAL + 1, _GENERAL + 2, _GENERAL + 3
+_UNSAID = _FIRST_ABOUT + len(_ABOUT)
 BITS: tuple[str, ...] = (
     *_LOCAL,
     *(f"asked {place}, too" for place in range(1, ASKED_WORDS + 1)),
@@ -62,7 +65,8 @@ BITS: tuple[str, ...] = (
     "general",
     "silent",
     "error where something failed",
-    *(f"implied {word} {code}" for code, word in _IMPLIED),
+    *(f"implied {word} {code}" for code, word in _ABOUT),
+    "only implied",
 )
 """What can speak for a word; the position is the bit, so this is part of the model's format."""
 NUMBERS = ("count", "share", "focus", "silence")
@@ -126,12 +130,18 @@ class Words:
     Attributes:
         groups, words: Which group, number of the word.
         bits: What speaks for it (`BITS`). numbers: How much (`NUMBERS`), one a row.
+        hints: What the doings add to its log odds.
+        implied: Its position among the implied words, -1 for others.
+        features: By group, what the hints were made from.
     """
 
     groups: Rows
     words: Rows
     bits: Rows
     numbers: Floats
+    hints: Floats
+    implied: Rows
+    features: Floats
 
 
 class Preferences:
@@ -185,28 +195,13 @@ class Preferences:
         return np.minimum(found / self._looked[lanes], 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Doings:
-    """What the looked-at steps of groups do.
-
-    Attributes:
-        activities: By group and step, the code; -1 where there is no step.
-        failed: By group, whether any step failed.
-        lengths: How many steps there are.
-    """
-
-    activities: Rows
-    failed: NDArray[np.bool_]
-    lengths: Rows
-
-
 def describe(
     lexicon: Lexicon,
     entries: Entries,
     doings: Doings,
-    lanes: Rows,
     verbs: Rows,
     preferences: Preferences,
+    implied: Implied,
 ) -> Words:
     """Object words of each group and what speaks for them.
 
@@ -214,40 +209,76 @@ def describe(
         lexicon: Words by number.
         entries: Words met; the first column is what was asked, then `_PER_STEP` a step.
         doings: What the steps do.
-        lanes, verbs: Of each group; the likeliest verb by its number.
+        verbs: The likeliest of each group, by its number.
         preferences: Of the lanes.
+        implied: Words that doings stand for.
     """
-    groups, words, bits, met = _speak(lexicon, entries, doings, lanes, preferences)
-    groups, words, bits, counts = _join(groups, words, bits, met)
+    lanes, features = doings.lanes, doings.features()
+    weighed = implied.weigh(features)
+    offered, columns = implied.offer(weighed, doings)
+    listed = np.asarray([lexicon.number(word) for word in implied.words], np.int64)
+    spoken = _speak(lexicon, entries, doings, preferences, (offered, listed[columns]))
+    groups, words, bits, counts = _drop(lexicon, verbs, *_join(*spoken))
+    positions = np.full(len(lexicon.words), -1)
+    positions[listed] = np.arange(len(listed))
+    position = positions[words]
+    unsaid = (bits == 0) & (position >= 0)
+    padded = np.concatenate([weighed, np.zeros((len(weighed), 1))], axis=1)  # -1: of no such word
+    hints = padded[groups, position] + np.where(
+        unsaid, np.append(implied.unsaid, 0.0)[position], 0.0
+    )
+    lengths = np.maximum(doings.lengths[groups], 1)
+    silent = counts == 0
+    numbers = [
+        np.log1p(counts),
+        np.minimum(counts / lengths, 1.0),
+        preferences.focus(lanes[groups], words),
+        silent / lengths,
+    ]
+    bits = _judge(lexicon, words, bits, silent, doings.failed[groups])
+    return Words(groups, words, bits, np.stack(numbers), hints, position, features)
+
+
+def _drop(
+    lexicon: Lexicon, verbs: Rows, groups: Rows, words: Rows, bits: Rows, counts: Rows
+) -> tuple[Rows, Rows, Rows, Rows]:
+    """The same without words that cannot be objects there."""
     number = lexicon.number
     crowded = np.bincount(groups, minlength=len(verbs))[groups] > 1
-    error = words == number("error")
     about_errors = np.isin(verbs, [number(verb) for verb in _ABOUT_ERRORS])[groups]
-    kept = ~(error & crowded & ~about_errors)
+    kept = ~((words == number("error")) & crowded & ~about_errors)
     kept &= ~_flags(lexicon, lexicon.tables.qualifiers)[words]
-    groups, words, bits, counts = groups[kept], words[kept], bits[kept], counts[kept]
-    silent = counts == 0
+    planned = (bits & _PLANNED) > 0
+    kept &= planned | ~np.isin(groups, groups[planned & kept])  # a plan says it all
+    return groups[kept], words[kept], bits[kept], counts[kept]
+
+
+def _judge(
+    lexicon: Lexicon,
+    words: Rows,
+    bits: Rows,
+    silent: NDArray[np.bool_],
+    failed: NDArray[np.bool_],
+) -> Rows:
+    """Bits that tell about the word as a whole, beside those of its places."""
     asked = (bits >> _ASKED) & ((1 << ASKED_WORDS) - 1)
-    bits = np.where(silent, bits ^ (asked << _ASKED) ^ (asked << _ONLY_ASKED), bits)
-    bits |= _flags(lexicon, lexicon.tables.general)[words].astype(np.int64) << _GENERAL
-    bits |= silent.astype(np.int64) << _SILENT
-    bits |= ((words == number("error")) & doings.failed[groups]).astype(np.int64) << _FAILED
-    lengths = np.maximum(doings.lengths[groups], 1)
-    numbers = np.stack(
-        [
-            np.log1p(counts),
-            np.minimum(counts / lengths, 1.0),
-            preferences.focus(lanes[groups], words),
-            silent / lengths,
-        ]
-    )
-    return Words(groups, words, bits, numbers)
+    judged = np.where(silent, bits ^ (asked << _ASKED) ^ (asked << _ONLY_ASKED), bits)
+    judged |= (bits == 0).astype(np.int64) << _UNSAID
+    judged |= _flags(lexicon, lexicon.tables.general)[words].astype(np.int64) << _GENERAL
+    judged |= silent.astype(np.int64) << _SILENT
+    judged |= ((words == lexicon.number("error")) & failed).astype(np.int64) << _FAILED
+    return judged
 
 
 def _speak(
-    lexicon: Lexicon, entries: Entries, doings: Doings, lanes: Rows, preferences: Preferences
+    lexicon: Lexicon,
+    entries: Entries,
+    doings: Doings,
+    preferences: Preferences,
+    offered: tuple[Rows, Rows],
 ) -> tuple[Rows, Rows, Rows, Rows]:
     """Group, word, bit and whether it counts as met: of words met, asked for, and implied."""
+    lanes = doings.lanes
     late = np.minimum(np.maximum(entries.columns - 1, 0) // _PER_STEP, _LATEST)
     words = preferences.give_way(lanes[entries.groups], entries.words)
     groups, bits = [entries.groups], [_PLACE_BITS[entries.places, late]]
@@ -258,15 +289,15 @@ def _speak(
         groups.append(some)
         found.append(preferences.asked[lanes[some], place])
         bits.append(np.full(len(some), 1 << (_ASKED + place)))
-    for place, (code, word) in enumerate(_IMPLIED):
+    for place, (code, word) in enumerate(_ABOUT):
         some = np.flatnonzero((doings.activities == code).any(axis=1))
         groups.append(some)
         found.append(np.full(len(some), lexicon.number(word)))
-        bits.append(np.full(len(some), 1 << (_FIRST_IMPLIED + place)))
+        bits.append(np.full(len(some), 1 << (_FIRST_ABOUT + place)))
     some = np.flatnonzero(doings.failed)
-    groups.append(some)
-    found.append(np.full(len(some), lexicon.number("error")))
-    bits.append(np.zeros(len(some), np.int64))
+    groups += [some, offered[0]]
+    found += [np.full(len(some), lexicon.number("error")), offered[1]]
+    bits.append(np.zeros(len(some) + len(offered[0]), np.int64))
     met.append(np.zeros(sum(map(len, groups)) - len(words), np.int64))
     return tuple(map(np.concatenate, (groups, found, bits, met)))  # type: ignore[return-value]
 

@@ -2,14 +2,14 @@
 
 A name is right when a person would have used one of its words, and it is of use when other runs
 have it too. So every pair of a group's likeliest words, and each of the likeliest alone, is weighed:
-how likely one of its words is right, how likely its verb, and how often the shipped list of names
-has it. The list was made from the public runs, so it is a bounded vocabulary to prefer, not a bound.
+how likely one of its words is right, how likely its verb, and in how many tasks the shipped list of
+names has it, times the length of the interval. The list was made from the public runs, so it is a bounded vocabulary to prefer, not a bound.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import combinations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyflame.segment.names.implied import FEATURES, Implied
 from whyflame.segment.names.ranking import BITS, NUMBERS
 
 if TYPE_CHECKING:
@@ -29,21 +30,30 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-__all__ = ["FOLD", "MOST", "Naming", "Wording", "load_wording"]
+__all__ = [
+    "FOLD",
+    "MOST_STEPS",
+    "PLACES",
+    "USUAL_STEPS",
+    "Naming",
+    "Ranked",
+    "Wording",
+    "load_wording",
+    "rank",
+]
 
-MOST = 6  # likeliest words of a group that are put together
+MOST = 8  # likeliest words of a group that are put together
 _ALONE = 4  # of them stand alone as well
 _NAMES = 6  # best names kept: neighbours may want another
-FOLD = 0.2
-_FOLD_PAIR = 0.5  # of that, what it counts that other names share the words
-_SECOND = 0.1  # a second word is worth saying when it adds a tenth to the chance of being right
-_UNSHARED = 0.07  # more, where no other task has these two
-_LEAST = 0.01
-_USUAL_STEPS, _MOST_STEPS = 4.5, 30.0
+FOLD = 0.16
+_VERB = 0.5  # what it counts that the verb is right, beside the object words
+_SECOND = 1.01  # a second word has to add so much to the chance of being right
+_FEW = 1.0  # a name that so many tasks share counts half
+USUAL_STEPS, MOST_STEPS = 4.5, 30.0
 _CHUNK = 13  # bits looked up together
 _PAIRS = np.asarray([*combinations(range(MOST), 2)], np.int64)
 _OPTIONS = len(_PAIRS) + _ALONE
-_PLACES = np.concatenate([_PAIRS, np.arange(_ALONE)[:, None] * [1, 1]])  # words of every option
+PLACES = np.concatenate([_PAIRS, np.arange(_ALONE)[:, None] * [1, 1]])  # words of every option
 
 
 @dataclass(frozen=True)
@@ -52,8 +62,9 @@ class Wording:
 
     Attributes:
         bias, bits, numbers: Log odds of a word: always, by what speaks for it, by how much.
-        names: Name -> how many runs had it; its object words in alphabetical order.
+        names: Name -> how many tasks had it; its object words in alphabetical order.
         tails: Word -> how often it stood last when two stood together, 0 to 1.
+        implied: Words that what the steps do stands for.
         fold: What it counts that many runs share a name.
     """
 
@@ -62,11 +73,12 @@ class Wording:
     numbers: Floats
     names: Mapping[str, int]
     tails: Mapping[str, float]
+    implied: Implied = field(default_factory=Implied)
     fold: float = FOLD
 
     def odds(self, found: Words) -> Floats:
         """How likely each word is right."""
-        total = np.full(len(found.bits), self.bias)
+        total = self.bias + found.hints
         for at, sums in enumerate(self._sums):
             total += sums[(found.bits >> (at * _CHUNK)) & ((1 << _CHUNK) - 1)]
         for weight, values in zip(self.numbers, found.numbers, strict=True):
@@ -98,17 +110,16 @@ class Wording:
         return {v: n for n, v in enumerate(sorted({name.split()[0] for name in self.names}), 1)}
 
     @cached_property
-    def shared(self) -> tuple[Floats, Floats]:
-        """By two words how much their names are shared in all, and by verb and two words."""
+    def shared(self) -> Floats:
+        """By verb and two words (0: none), how much that name is shared, 0 to 1."""
         size = len(self.words) + 1
-        pairs, names = np.zeros((size, size)), np.zeros((len(self.verbs) + 1, size, size))
-        for name, runs in self.names.items():
+        names = np.zeros((len(self.verbs) + 1, size, size))
+        for name, tasks in self.names.items():
             verb, *said = name.split()
             first, *second = sorted(self.words[word] for word in said)
             place = (first, second[0]) if second else (0, first)
-            pairs[place] += runs
-            names[(self.verbs[verb], *place)] += runs
-        return np.log1p(pairs), np.log1p(names)
+            names[(self.verbs[verb], *place)] = tasks / (tasks + _FEW)
+        return names
 
     def order(self, first: str, second: str) -> str:
         """Two object words as people put them: what it is comes last."""
@@ -127,43 +138,38 @@ class Wording:
             odds: Log of how likely each of them is.
             steps: Length of each group.
         """
-        ranked = _rank(self.odds(found), found, names, len(verbs))
-        scores = self._weigh(ranked, names, verbs, odds, steps)
-        return Naming(self, names, ranked.words, verbs, scores)
+        ranked = rank(self.odds(found), found, names, len(verbs))
+        worth = self.weigh(ranked, verbs, odds)
+        share = self.fold * np.minimum(steps, MOST_STEPS) / USUAL_STEPS
+        worth += share[:, None, None] * self._shares(ranked.words, names, verbs)
+        return Naming(self, names, ranked.words, verbs, worth.reshape(len(worth), -1).round(9))
 
-    def _weigh(
-        self, ranked: _Ranked, names: Sequence[str], verbs: Rows, odds: Floats, steps: Rows
-    ) -> Floats:
-        """By group, every verb with every pair and single word: how good a name that is."""
+    def weigh(self, ranked: Ranked, verbs: Rows, odds: Floats) -> Floats:
+        """By group, verb and object words: how likely that name is right; -inf if none can be."""
         first, second = _PAIRS.T
         chance = ranked.odds
-        right = np.concatenate(
-            [1 - (1 - chance[:, first]) * (1 - chance[:, second]), chance[:, :_ALONE]], axis=1
-        )
+        pairs = 1 - (1 - chance[:, first]) * (1 - chance[:, second])
+        right = np.concatenate([pairs, chance[:, :_ALONE] * _SECOND], axis=1)
         there = ranked.words > 0
         whole = np.concatenate([there[:, first] & there[:, second], there[:, :_ALONE]], axis=1)
-        known = np.asarray([self.words.get(word, 0) for word in names], np.int64)[ranked.words]
-        low = np.minimum(known[:, first], known[:, second])
-        high = np.maximum(known[:, first], known[:, second])
-        high[low == 0] = 0
+        right[~whole] = -np.inf
+        worth: Floats = right[:, None, :] + _VERB * np.exp(odds)[:, :, None]
+        worth[np.isneginf(odds)] = -np.inf
+        for place, verb in enumerate(verbs.T):
+            worth[:, place][self._says_twice(ranked.words, verb)] = -np.inf
+        return worth
+
+    def _shares(self, words: Rows, names: Sequence[str], verbs: Rows) -> Floats:
+        """By group, verb and object words: how much that name is shared."""
+        known = np.asarray([self.words.get(word, 0) for word in names], np.int64)[words]
+        said = np.asarray([self.verbs.get(word, 0) for word in names], np.int64)[verbs]
+        first, second = known[:, _PAIRS[:, 0]], known[:, _PAIRS[:, 1]]
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        high[low == 0] = 0  # a word that no such name has
         low = np.concatenate([low, np.zeros((len(low), _ALONE), np.int64)], axis=1)
         high = np.concatenate([high, known[:, :_ALONE]], axis=1)
-        pairs, shared = self.shared
-        share = self.fold * np.sqrt(np.minimum(steps, _MOST_STEPS) / _USUAL_STEPS)[:, None]
-        score = np.log(right + _LEAST) + share * _FOLD_PAIR * pairs[low, high]
-        score[:, len(_PAIRS) :] += _SECOND
-        score[:, : len(_PAIRS)][pairs[low, high][:, : len(_PAIRS)] == 0] -= _UNSHARED
-        score[~whole] = -np.inf
-        said = np.asarray([self.verbs.get(word, 0) for word in names], np.int64)[verbs]
-        both = [
-            np.where(
-                self._says_twice(ranked.words, verb),
-                -np.inf,
-                score + odd[:, None] + share * shared[number[:, None], low, high],
-            )
-            for verb, odd, number in zip(verbs.T, odds.T, said.T, strict=True)
-        ]
-        return np.concatenate(both, axis=1).round(9)
+        found: Floats = self.shared[said[:, :, None], low[:, None, :], high[:, None, :]]
+        return found
 
     @staticmethod
     def _says_twice(words: Rows, verb: Rows) -> NDArray[np.bool_]:
@@ -193,7 +199,7 @@ class Naming:
         rows = np.arange(len(best))
         self._said = np.isfinite(scores[rows, best]).tolist()
         said, option = np.divmod(best, _OPTIONS)
-        places = _PLACES[option]
+        places = PLACES[option]
         keys = zip(
             verbs[rows, said].tolist(),
             words[rows, places[:, 0]].tolist(),
@@ -227,7 +233,7 @@ class Naming:
         order = np.argsort(-scores, kind="stable")[1:_NAMES]
         for place in order[np.isfinite(scores[order])].tolist():
             said, option = divmod(place, _OPTIONS)
-            first, second = words[_PLACES[option]].tolist()
+            first, second = words[PLACES[option]].tolist()
             yield spelled[int(verbs[said]), first, second if option < len(_PAIRS) else 0]
 
 
@@ -246,14 +252,14 @@ class _Spelled(dict[tuple[int, int, int], str]):
 
 
 @dataclass(slots=True)
-class _Ranked:
+class Ranked:
     """The likeliest words of groups: numbers, 0 where there is none, and how likely."""
 
     words: Rows
     odds: Floats
 
 
-def _rank(odds: Floats, found: Words, names: Sequence[str], groups: int) -> _Ranked:
+def rank(odds: Floats, found: Words, names: Sequence[str], groups: int) -> Ranked:
     """The likeliest words of each group; equally likely ones by their letters."""
     numbers = np.unique(found.words).tolist()
     letters = np.zeros(len(names), np.int64)
@@ -266,7 +272,7 @@ def _rank(odds: Floats, found: Words, names: Sequence[str], groups: int) -> _Ran
     best, likely = np.zeros((groups, MOST), np.int64), np.zeros((groups, MOST))
     best[owners[top], place[top]] = words[top]
     likely[owners[top], place[top]] = odds[order][top]
-    return _Ranked(best, likely)
+    return Ranked(best, likely)
 
 
 @cache
@@ -280,4 +286,15 @@ def load_wording() -> Wording:
         np.asarray([raw["numbers"][number] for number in NUMBERS], np.float64),
         raw["names"],
         raw["tails"],
+        _implied(raw["implied"]),
+    )
+
+
+def _implied(raw: Mapping[str, Mapping[str, float]]) -> Implied:
+    weights = [[row.get(feature, 0.0) for row in raw.values()] for feature in FEATURES]
+    unsaid = [row.get("unsaid", 0.0) for row in raw.values()]
+    return Implied(
+        tuple(raw),
+        np.asarray(weights, np.float64).reshape(len(FEATURES), len(raw)),
+        np.asarray(unsaid, np.float64),
     )
