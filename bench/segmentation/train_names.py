@@ -188,11 +188,13 @@ class Trainer:
                     counts[second][0] += 1
                     counts[second][1] += 1
                     counts[first][1] += 1
-        return {
+        found = {
             word: round(last / both, 2)
-            for word, (last, both) in sorted(counts.items())
+            for word, (last, both) in counts.items()
             if both >= 2 + FEWEST_PAIRS
         }
+        heads = dict.fromkeys([*load_tables().heads, "error"], 1.0)  # others say of what kind
+        return dict(sorted((found | heads).items()))
 
     def share(self, wording: Wording, verbs: VerbModel, without: int = -1) -> Wording:
         """The same with the names worth sharing.
@@ -219,11 +221,15 @@ class Trainer:
         stretches = describe(self.runs, pieces, [verbs])
         found, spelled, said, odds = self.namer.describe(self.runs, stretches, wording.implied)
         ranked = rank(wording.odds(found), found, spelled, len(pieces))
-        worth = wording.weigh(ranked, said, odds).reshape(len(pieces), -1)
+        own, worth = (
+            wording.weigh(ranked, said, odds, shared).reshape(len(pieces), -1)
+            for shared in (False, True)
+        )
         some = np.isfinite(worth).any(axis=1)  # those that have a name at all
         columns = (
             keys_of(ranked.words, said),
             worth,
+            own,
             np.minimum(stretches.ends - stretches.starts, MOST_STEPS) / USUAL_STEPS,
             np.asarray([self.tasks[piece.lane] for piece in pieces]),
             np.asarray([self.sources[piece.lane] for piece in pieces]),
@@ -249,19 +255,20 @@ class Options:
     """Every name that intervals may get, by interval.
 
     Attributes:
-        keys: Which name. worth: How likely it is right.
+        keys: Which name. worth: How good it is if shared. own: If it is not.
         lengths: Of the intervals, in usual ones. tasks: What their runs work on. sources: Of which set.
     """
 
     keys: np.ndarray
     worth: np.ndarray
+    own: np.ndarray
     lengths: np.ndarray
     tasks: np.ndarray
     sources: np.ndarray
 
     def take(self, rows: np.ndarray) -> Options:
         """Some of the intervals."""
-        columns = (self.keys, self.worth, self.lengths, self.tasks, self.sources)
+        columns = (self.keys, self.worth, self.own, self.lengths, self.tasks, self.sources)
         return Options(*(column[rows] for column in columns))
 
     def choose(self, before: list[int], most: int) -> list[int]:
@@ -272,7 +279,7 @@ class Options:
         known, places = np.unique(self.keys, return_inverse=True)
         places = places.reshape(self.keys.shape)
         worth = self.worth + SHARING * self.lengths[:, None]
-        best = self.worth.max(axis=1)
+        best = self.own.max(axis=1)
         best = np.maximum(best, np.where(np.isin(self.keys, before), worth, -np.inf).max(axis=1))
         gone, chosen = np.isin(known, before), []
         while len(chosen) < most:
@@ -291,8 +298,8 @@ class Options:
 
     def count(self, chosen: list[int]) -> dict[int, int]:
         """Of each of these names, how many tasks have it when each interval takes the best name."""
-        bonus = np.isin(self.keys, chosen) * SHARING * self.lengths[:, None]
-        best = (self.worth + bonus).argmax(axis=1)
+        shared = self.worth + SHARING * self.lengths[:, None]
+        best = np.where(np.isin(self.keys, chosen), shared, self.own).argmax(axis=1)
         keys = self.keys[np.arange(len(best)), best]
         return {key: len(set(self.tasks[keys == key])) for key in chosen}
 

@@ -45,9 +45,11 @@ __all__ = [
 MOST = 8  # likeliest words of a group that are put together
 _ALONE = 4  # of them stand alone as well
 _NAMES = 6  # best names kept: neighbours may want another
-FOLD = 0.16
-_VERB = 0.5  # what it counts that the verb is right, beside the object words
-_SECOND = 1.01  # a second word has to add so much to the chance of being right
+FOLD = 0.14
+_VERB = 0.6  # what it counts that the verb is right, beside the object words
+_SECOND = (
+    0.87  # what is left of a pair that nobody shares: a second word has to add much to the chance
+)
 _FEW = 1.0  # a name that so many tasks share counts half
 USUAL_STEPS, MOST_STEPS = 4.5, 30.0
 _CHUNK = 13  # bits looked up together
@@ -139,21 +141,30 @@ class Wording:
             steps: Length of each group.
         """
         ranked = rank(self.odds(found), found, names, len(verbs))
-        worth = self.weigh(ranked, verbs, odds)
-        share = self.fold * np.minimum(steps, MOST_STEPS) / USUAL_STEPS
-        worth += share[:, None, None] * self._shares(ranked.words, names, verbs)
+        shares = self._shares(ranked.words, names, verbs)
+        worth = self.weigh(ranked, verbs, odds, shares > 0)
+        worth += (self.fold * np.minimum(steps, MOST_STEPS) / USUAL_STEPS)[:, None, None] * shares
         return Naming(self, names, ranked.words, verbs, worth.reshape(len(worth), -1).round(9))
 
-    def weigh(self, ranked: Ranked, verbs: Rows, odds: Floats) -> Floats:
-        """By group, verb and object words: how likely that name is right; -inf if none can be."""
+    def weigh(
+        self, ranked: Ranked, verbs: Rows, odds: Floats, shared: NDArray[np.bool_] | bool
+    ) -> Floats:
+        """By group, verb and object words: how likely that name is right; -inf if none can be.
+
+        Args:
+            ranked: The likeliest words. verbs, odds: The likeliest verbs.
+            shared: By group, verb and object words, whether others have that name.
+        """
         first, second = _PAIRS.T
         chance = ranked.odds
         pairs = 1 - (1 - chance[:, first]) * (1 - chance[:, second])
-        right = np.concatenate([pairs, chance[:, :_ALONE] * _SECOND], axis=1)
+        right = np.concatenate([pairs, chance[:, :_ALONE]], axis=1)
         there = ranked.words > 0
         whole = np.concatenate([there[:, first] & there[:, second], there[:, :_ALONE]], axis=1)
         right[~whole] = -np.inf
-        worth: Floats = right[:, None, :] + _VERB * np.exp(odds)[:, :, None]
+        pair = np.arange(_OPTIONS) < len(_PAIRS)
+        kept = np.where(pair & ~np.asarray(shared), _SECOND, 1.0)
+        worth: Floats = right[:, None, :] * kept + _VERB * np.exp(odds)[:, :, None]
         worth[np.isneginf(odds)] = -np.inf
         for place, verb in enumerate(verbs.T):
             worth[:, place][self._says_twice(ranked.words, verb)] = -np.inf
