@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,10 @@ class NativeBuild(BuildHookInterface):  # type: ignore[type-arg,misc]
             raise ValueError("whyflame-native is built as a wheel: scripts/setup native")
         if "t" in sys.abiflags:
             raise ValueError("whyflame-native is not for free-threaded Pythons")
+        if shutil.which("cargo") is None:
+            raise ValueError(
+                "cargo (Rust 1.63 or newer) builds it; whyflame works without, in Python"
+            )
         root = Path(self.root)
         # Nothing is fetched: the crate has no dependencies.
         subprocess.run(
