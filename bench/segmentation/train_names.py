@@ -222,7 +222,7 @@ class Trainer:
         found, spelled, said, odds = self.namer.describe(self.runs, stretches, wording.implied)
         ranked = rank(wording.odds(found), found, spelled, len(pieces))
         own, worth = (
-            wording.weigh(ranked, said, odds, shared).reshape(len(pieces), -1)
+            wording.weigh(ranked, said, odds, shared=shared).reshape(len(pieces), -1)
             for shared in (False, True)
         )
         some = np.isfinite(worth).any(axis=1)  # those that have a name at all

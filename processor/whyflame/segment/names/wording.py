@@ -142,12 +142,12 @@ class Wording:
         """
         ranked = rank(self.odds(found), found, names, len(verbs))
         shares = self._shares(ranked.words, names, verbs)
-        worth = self.weigh(ranked, verbs, odds, shares > 0)
+        worth = self.weigh(ranked, verbs, odds, shared=shares > 0)
         worth += (self.fold * np.minimum(steps, MOST_STEPS) / USUAL_STEPS)[:, None, None] * shares
         return Naming(self, names, ranked.words, verbs, worth.reshape(len(worth), -1).round(9))
 
     def weigh(
-        self, ranked: Ranked, verbs: Rows, odds: Floats, shared: NDArray[np.bool_] | bool
+        self, ranked: Ranked, verbs: Rows, odds: Floats, *, shared: NDArray[np.bool_] | bool
     ) -> Floats:
         """By group, verb and object words: how likely that name is right; -inf if none can be.
 
