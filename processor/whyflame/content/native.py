@@ -18,7 +18,7 @@ from whyflame.content.words import (
     LEADS,
     MODALS,
     OPENERS,
-    PLEAS,
+    PLEA_WORDS,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _WORDS_OF_SIGNS: dict[str, Collection[str]] = {
     "TITLE": HONORIFICS,
     "PRODUCT": PRODUCTS,
     "BEFORE_PEOPLE": BEFORE_PEOPLE,
-    "PLEA": PLEAS,
+    "PLEA": PLEA_WORDS,
     "MODAL": MODALS,
     "INTRODUCES": INTRODUCES,
     "INTRODUCTION": [" ".join(pair) for pair in INTRODUCTIONS],

@@ -31,7 +31,7 @@ __all__ = [
     "LEADS",
     "MODALS",
     "OPENERS",
-    "PLEAS",
+    "PLEA_WORDS",
     "bags_of",
     "clause_words",
     "known_words",
@@ -151,7 +151,7 @@ OPENERS = {
     for spelled in (word, word.capitalize(), word.upper())
 }
 _OPENING = OPENERS.keys()
-PLEAS = frozenset(["please", "bitte"])
+PLEA_WORDS = frozenset(["please", "bitte"])
 MODALS = frozenset(["can", "could", "would", "will"])
 _PLEA_WITHIN = 40
 _ENDS = ".:!?"
@@ -162,7 +162,7 @@ def plea_at(tokens: list[str]) -> int:
     for position in _plea_candidates(tokens[:_PLEA_WITHIN]):
         word = tokens[position].lower().strip(EDGES)
         before = tokens[position - 1].lower().strip(EDGES) if position else ""
-        if word in PLEAS or (word == "you" and before in MODALS):
+        if word in PLEA_WORDS or (word == "you" and before in MODALS):
             if tokens[position][-1] in _ENDS or position + 1 == len(tokens):
                 return _sentence_at(tokens, position)
             return position + 1
