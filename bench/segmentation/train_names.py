@@ -44,11 +44,13 @@ if TYPE_CHECKING:
 
 OUT = Path("processor/whyflame/segment/names/wording.json")
 STRENGTH = 0.05
-IMPLIED_WORDS, IMPLIED_TASKS, IMPLIED_SCALE = (
-    24,
-    12,
-    0.3,
-)  # the scale: how freely their weights may be fitted
+IMPLIED_TASKS, IMPLIED_SCALE = 12, 0.3  # the scale: how freely their weights may be fitted
+# A word that nobody said may be one that any agent's work can be about, and none of a trade
+# (`reservation`): many annotated runs of a few trades make such words look likely everywhere.
+OF_ANY_WORK = frozenset(
+    """code context data dependency detail directory environment error file repository result
+    script source test""".split()
+)
 FEWEST_PAIRS, FEWEST_TASKS = 2, 3
 CODING_NAMES, OTHER_NAMES = 40, 80  # few: names that few tasks have do not fold
 SHARING = 0.15  # what it is worth that a usual interval's name is shared, where names are chosen
@@ -160,16 +162,12 @@ class Trainer:
         )
 
     def imply(self, use: np.ndarray) -> tuple[str, ...]:
-        """Object words that most names have, of tasks of many kinds."""
+        """Words of any work that names of many tasks have."""
         tasks: dict[str, set[str]] = defaultdict(set)
-        counts: dict[str, float] = defaultdict(float)
         for number in np.flatnonzero(use).tolist():
             for word in {*self._objects(self.said[number])} - {""}:
                 tasks[word].add(self.example_tasks[number])
-                counts[word] += self.examples[number].weight
-        ranked = sorted(counts, key=lambda word: (-counts[word], word))
-        common = [word for word in ranked if len(tasks[word]) >= IMPLIED_TASKS]
-        return tuple(sorted(common[:IMPLIED_WORDS]))
+        return tuple(sorted(word for word in OF_ANY_WORK if len(tasks[word]) >= IMPLIED_TASKS))
 
     def _objects(self, name: str) -> list[str]:
         """Its object words in their order, those that may be shown."""
