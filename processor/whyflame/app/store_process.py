@@ -50,6 +50,7 @@ YIELD_SECONDS, YIELDS = 0.2, 100
 # The same where the worker does most of it: less of a pass stands in the way.
 WORKER_YIELDS = 50
 FORWARD_SECONDS = 0.2
+CATCH_UP_SECONDS = 30.0
 SWEEP_SECONDS = 300.0
 COVERAGE_SECONDS = 2.0
 MEMORY_SECONDS = 15.0
@@ -348,6 +349,8 @@ def _outbox_changes(job: ExportJob | None, state: _State) -> Iterator[None]:
 def _segment_now(
     pipeline: Pipeline, config: Config, state: _State, asked: tuple[str | None, str | None, str]
 ) -> dict[str, Any]:
+    # Whoever asks means what they have sent. Far behind, what is there is better than nothing.
+    pipeline.indexer.wait_for_acknowledged(CATCH_UP_SECONDS)
     with state.settling:
         return segment_in(pipeline, config, *asked)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -20,7 +21,7 @@ from whyflame.config import IndexConfig
 from whyflame.content import evidence, extract_all
 from whyflame.errors import PermanentError, TransientError
 from whyflame.index.bounds import bound_span
-from whyflame.journal import Losses, Signal
+from whyflame.journal import Losses, Position, Signal
 from whyflame.store.spans import AppendResult
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from whyflame.config import ContentConfig
     from whyflame.dialects import Reader
     from whyflame.index.dead_letters import DeadLetters
-    from whyflame.journal import Batch, Frame, JournalTail, Position
+    from whyflame.journal import Batch, Frame, JournalTail
     from whyflame.model import Span
     from whyflame.store.spans import SpanWriter
 
@@ -42,6 +43,8 @@ READ_BYTES = 16 << 20
 # The batch after one of this size should follow at once, and is read while that one is committed.
 LARGE_BYTES = READ_BYTES // 4
 FAR_BEHIND_NS = 2_000_000_000
+_START = Position()
+_LOOK_SECONDS = 0.02
 # Hashes remembered; a user id costs a microsecond to hash again.
 MAX_USERS = 100_000
 
@@ -218,6 +221,20 @@ class Indexer:
         """What the journal had to skip since the start; coverage has it over all time."""
         return asdict(self._tail.losses)
 
+    def wait_for_acknowledged(self, timeout_seconds: float) -> bool:
+        """Return once what was acknowledged before the call is stored; for threads beside `step`.
+
+        Returns:
+            False when that took longer.
+        """
+        ends = self._tail.ends()
+        deadline = time.monotonic() + timeout_seconds
+        while not all(self._positions.get(name, _START) >= end for name, end in ends.items()):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_LOOK_SECONDS)
+        return True
+
     def step(self) -> int:
         """Index what is there now, up to one batch.
 
@@ -240,9 +257,9 @@ class Indexer:
         result = self._store(taken)
         self._taken, self._ahead, self._is_handed_on = self._ahead, None, False
         self._is_behind = taken.is_large
-        self._positions = batch.positions
         # Stored is stored: what comes next may fail on a full disk and must not keep this back.
         self._stored(result.traces)
+        self._positions = batch.positions  # whoever waits for them settles these traces
         self._is_published = False
         now = self._clock_ns()
         telemetry.INDEX_COMMIT_SECONDS.observe((now - began) / SECOND_NS)

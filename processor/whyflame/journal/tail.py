@@ -82,6 +82,15 @@ class JournalTail:
             total.skipped_bytes += reader.losses.skipped_bytes
         return total
 
+    def ends(self) -> dict[str, Position]:
+        """Where each stream ends now: what was acknowledged so far lies before it."""
+        found = {}
+        for name in list_streams(self._directory):
+            for sequence in list_segments(self._directory / name)[-1:]:
+                path = segment_path(self._directory / name, sequence)
+                found[name] = Position(sequence, path.stat().st_size)
+        return found
+
     def read(self, max_bytes: int) -> Batch:
         """The next frames of all streams, about `max_bytes` in total; no frames when idle.
 

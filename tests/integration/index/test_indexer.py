@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -211,3 +212,16 @@ def test_requests_are_handed_on_once_however_often_storing_fails(
     stage.indexer.drain()
     assert len(stage.handed_on) == 3
     assert stage.stored() == ["a", "b", "c"]
+
+
+def test_what_was_acknowledged_can_be_waited_for(stages: Any) -> None:
+    """Who asks for a settle pass now means what they have sent, indexed or not."""
+    stage = stages()
+    stage.send("a", "b")
+    assert not stage.indexer.wait_for_acknowledged(0.0)
+    beside = threading.Timer(0.1, stage.indexer.drain)
+    beside.start()
+    assert stage.indexer.wait_for_acknowledged(10.0)
+    assert stage.stored() == ["a", "b"]
+    assert len(stage.queued) == 2
+    beside.join()
