@@ -12,13 +12,12 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     import duckdb
-    from numpy.typing import NDArray
+
+    from whyflame.store.left_out import Hashes, LeftOut
 
 # In memory, at 150 to 250 bytes each.
 MOST_VALUES = 100_000
@@ -51,8 +50,8 @@ class Dictionary:
         self._written = 0
         # Paths share their names: one string each takes less memory, and is compared faster.
         self._names: dict[str, str] = {}
-        # Hashes of the values that are stored and not held, sorted.
-        self._left_out = np.empty(0, np.uint64)
+        # Of the values that are stored and not held; None while there are none.
+        self._left_out: LeftOut | None = None
         # Values that are known to be new.
         self._new: set[Any] = set()
         self._lock = threading.RLock()
@@ -103,13 +102,12 @@ class Dictionary:
             for value in dict.fromkeys(values)
             if value is not None and value not in ids and value not in self._new
         ]
-        if not missing or not len(self._left_out):
+        if not missing or self._left_out is None:
             return
         with self._lock:
             asked = [list(value) if isinstance(value, tuple) else value for value in missing]
             hashes = self._hashes(f"SELECT unnest(?::{self._type}, max_depth := 1)", [asked])
-            places = np.searchsorted(self._left_out, hashes)
-            found = np.take(self._left_out, places, mode="clip") == hashes
+            found = self._left_out.may_hold(hashes)
             known = [value for value, is_known in zip(asked, found, strict=True) if is_known]
             if known:
                 among = f"(SELECT unnest(?::{self._type}, max_depth := 1))"
@@ -134,7 +132,7 @@ class Dictionary:
     def find(self, value: str | tuple[str, ...]) -> int | None:
         """Id of a value, None when it was never stored."""
         identifier = self._ids.get(value)
-        if identifier is None and len(self._left_out):
+        if identifier is None and self._left_out is not None:
             self.look_up([value])
             identifier = self._ids.get(value)
         return identifier
@@ -150,7 +148,7 @@ class Dictionary:
         if identifier is None:
             return None
         value = self._values.get(identifier)
-        if value is None and identifier < self._written and len(self._left_out):
+        if value is None and identifier < self._written and self._left_out is not None:
             first = identifier // _BLOCK * _BLOCK
             read = self._read("id BETWEEN ? AND ?", [first, first + _BLOCK - 1])
             value = read.get(identifier)
@@ -161,7 +159,7 @@ class Dictionary:
         wanted = list(identifiers)
         held = self._values
         found = {number: value for number in wanted if (value := held.get(number)) is not None}
-        if len(found) < len(wanted) and len(self._left_out):
+        if len(found) < len(wanted) and self._left_out is not None:
             missing = [number for number in wanted if number not in found]
             found |= self._read("id IN (SELECT unnest(?::INTEGER[]))", [missing])
         return found
@@ -170,7 +168,7 @@ class Dictionary:
         """All (id, value), in no order."""
         with self._lock:
             held = list(self._values.items())
-            rows = self._rows("true", []) if len(self._left_out) else []
+            rows = self._rows("true", []) if self._left_out is not None else []
         known = {number for number, _ in held}
         yield from held
         yield from ((number, value) for number, value in rows if number not in known)
@@ -260,13 +258,14 @@ class Dictionary:
                 self._ids.pop(self._values.pop(number), None)
         self._names.clear()
 
-    def _leave_out(self, hashes: NDArray[np.uint64]) -> None:
-        # Sorting all of them again would cost more with every value ever stored.
-        hashes = np.unique(hashes)
-        places = np.searchsorted(self._left_out, hashes)
-        self._left_out = np.insert(self._left_out, places, hashes)
+    def _leave_out(self, hashes: Hashes) -> None:
+        if self._left_out is None:
+            from whyflame.store.left_out import LeftOut
 
-    def _hashes(self, query: str, parameters: list[object]) -> NDArray[np.uint64]:
+            self._left_out = LeftOut()
+        self._left_out.add(hashes)
+
+    def _hashes(self, query: str, parameters: list[object]) -> Hashes:
         found = self._cursor.execute(f"SELECT hash(value) AS h FROM ({query}) t(value)", parameters)
-        hashes: NDArray[np.uint64] = found.fetchnumpy()["h"]
+        hashes: Hashes = found.fetchnumpy()["h"]
         return hashes
