@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyflame import native, telemetry
+from whyflame.allocator import share_arenas
 from whyflame.app.build import JOURNAL, Pipeline, build_pipeline, now_ns
 from whyflame.app.collector import calm_collector
 from whyflame.app.forget import ForgetRequest, carry_out_waiting, result_of, write_down
 from whyflame.app.gauges import CoverageGauges
-from whyflame.app.memory import give_back, share_arenas
+from whyflame.app.memory import give_back
 from whyflame.app.offline import segment_in
 from whyflame.config import AuthConfig, cannot_listen, parse_address
 from whyflame.errors import StoreBroken, TransientError, WhyflameError
@@ -350,7 +351,7 @@ def _segment_now(
     pipeline: Pipeline, config: Config, state: _State, asked: tuple[str | None, str | None, str]
 ) -> dict[str, Any]:
     # Whoever asks means what they have sent. Far behind, what is there is better than nothing.
-    pipeline.indexer.wait_for_acknowledged(CATCH_UP_SECONDS)
+    pipeline.indexer.wait_for_acknowledged(CATCH_UP_SECONDS, state.stopping)
     with state.settling:
         return segment_in(pipeline, config, *asked)
 

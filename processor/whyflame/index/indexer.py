@@ -25,6 +25,7 @@ from whyflame.journal import Losses, Position, Signal
 from whyflame.store.spans import AppendResult
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whyflame.config import ContentConfig
@@ -221,18 +222,17 @@ class Indexer:
         """What the journal had to skip since the start; coverage has it over all time."""
         return asdict(self._tail.losses)
 
-    def wait_for_acknowledged(self, timeout_seconds: float) -> bool:
+    def wait_for_acknowledged(self, timeout_seconds: float, stopping: threading.Event) -> bool:
         """Return once what was acknowledged before the call is stored; for threads beside `step`.
 
         Returns:
-            False when that took longer.
+            False when that took longer, or when `stopping` was set: then nobody steps any more.
         """
         ends = self._tail.ends()
         deadline = time.monotonic() + timeout_seconds
         while not all(self._positions.get(name, _START) >= end for name, end in ends.items()):
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or stopping.wait(_LOOK_SECONDS):
                 return False
-            time.sleep(_LOOK_SECONDS)
         return True
 
     def step(self) -> int:

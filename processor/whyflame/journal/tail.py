@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -87,8 +88,10 @@ class JournalTail:
         found = {}
         for name in list_streams(self._directory):
             for sequence in list_segments(self._directory / name)[-1:]:
-                path = segment_path(self._directory / name, sequence)
-                found[name] = Position(sequence, path.stat().st_size)
+                # Deleted while we looked: then all that was in it is stored.
+                with suppress(FileNotFoundError):
+                    size = segment_path(self._directory / name, sequence).stat().st_size
+                    found[name] = Position(sequence, size)
         return found
 
     def read(self, max_bytes: int) -> Batch:

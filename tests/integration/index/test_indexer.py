@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -218,10 +219,22 @@ def test_what_was_acknowledged_can_be_waited_for(stages: Any) -> None:
     """Who asks for a settle pass now means what they have sent, indexed or not."""
     stage = stages()
     stage.send("a", "b")
-    assert not stage.indexer.wait_for_acknowledged(0.0)
+    stopping = threading.Event()
+    assert not stage.indexer.wait_for_acknowledged(0.0, stopping)
     beside = threading.Timer(0.1, stage.indexer.drain)
     beside.start()
-    assert stage.indexer.wait_for_acknowledged(10.0)
+    assert stage.indexer.wait_for_acknowledged(10.0, stopping)
     assert stage.stored() == ["a", "b"]
     assert len(stage.queued) == 2
     beside.join()
+
+
+def test_nobody_waits_for_an_indexer_that_stops(stages: Any) -> None:
+    """A stop would last as long as the wait."""
+    stage = stages()
+    stage.send("a")
+    stopping = threading.Event()
+    threading.Timer(0.1, stopping.set).start()
+    began = time.monotonic()
+    assert not stage.indexer.wait_for_acknowledged(30.0, stopping)
+    assert time.monotonic() - began < 10

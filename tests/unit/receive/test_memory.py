@@ -9,7 +9,7 @@ from whyflame.receive.memory import IdleMemory
 def test_memory_is_given_back_once_after_requests_end() -> None:
     """Not before any came, not while they come or are in hand, and not again and again."""
     now, given, inflight = [0.0], [], InflightBytes(1 << 20)
-    memory = IdleMemory(inflight, given.append, lambda: now[0])
+    memory = IdleMemory(inflight, lambda: given.append(0), lambda: now[0])
 
     def pass_time(seconds: int) -> None:
         for _ in range(seconds):
