@@ -128,7 +128,7 @@ def test_a_plan_says_it_all() -> None:
 
 
 def test_words_of_doings_are_offered_where_something_is_done() -> None:
-    """Likeliest first; a mere talk implies nothing."""
+    """A mere talk implies nothing."""
     activities = np.asarray([[CODES["inspect"], -1], [CODES["none"], -1]])
     doings = Doings(
         np.zeros(2, np.int64),
@@ -138,12 +138,18 @@ def test_words_of_doings_are_offered_where_something_is_done() -> None:
         begins=np.ones(2, np.bool_),
         ends=np.zeros(2, np.bool_),
     )
-    weights = np.zeros((len(FEATURES), 3))
-    weights[FEATURES.index("first of the run")] = [1.0, 3.0, 2.0]
-    implied = Implied(("file", "structure", "data"), weights, offered=2)
-    groups, positions = implied.offer(implied.weigh(doings.features()), doings)
+    groups, positions = Implied(("data", "result")).offer(doings)
     assert groups.tolist() == [0, 0]
-    assert positions.tolist() == [1, 2]
+    assert positions.tolist() == [0, 1]
+
+
+def test_words_of_doings_are_as_likely_as_what_is_done_says() -> None:
+    weights = np.zeros((len(FEATURES), 2))
+    weights[FEATURES.index("first of the run")] = [1.0, 3.0]
+    features = np.zeros((2, len(FEATURES)))
+    features[0, FEATURES.index("first of the run")] = 1.0
+    weighed = Implied(("data", "result"), weights).weigh(features)
+    assert weighed.tolist() == [[1.0, 3.0], [0.0, 0.0]]
 
 
 def test_shared_names_are_preferred() -> None:

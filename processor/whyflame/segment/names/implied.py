@@ -1,6 +1,6 @@
-"""Object words that what the steps do stands for, said or not: `structure` for a first look around.
+"""Object words that what the steps do stands for, said or not: `result` for what ends a run.
 
-A few words that many annotated names have; how likely each is follows from the activities of the
+A few words that are true of any work; how likely each is follows from the activities of the
 interval's first steps and from its place in the run. Nothing here looks at what was said.
 """
 
@@ -30,7 +30,6 @@ FEATURES = (
     "always",
 )
 """What weighs; the position is the row of the weights."""
-_OFFERED = 8  # likeliest words of a group that are weighed although nobody said them
 _NOTHING_DONE = CODES["none"]
 
 
@@ -82,13 +81,11 @@ class Implied:
         words: Which.
         weights: `FEATURES` by words; part of the log odds of a word.
         unsaid: By word, added where nothing else speaks for it.
-        offered: How many of a group's are weighed although nobody said them.
     """
 
     words: tuple[str, ...] = ()
     weights: Floats | None = None
     unsaid: Floats = field(default_factory=lambda: np.zeros(0))
-    offered: int = _OFFERED
 
     def weigh(self, features: Floats) -> Floats:
         """By group and word, what the doings add to its log odds."""
@@ -97,8 +94,7 @@ class Implied:
         weighed: Floats = (features @ self.weights).round(6)
         return weighed
 
-    def offer(self, weighed: Floats, doings: Doings) -> tuple[Rows, Rows]:
+    def offer(self, doings: Doings) -> tuple[Rows, Rows]:
         """Groups, and positions in `words`, of what is weighed although nobody may have said it."""
-        likeliest = np.argsort(-weighed, axis=1, kind="stable")[:, : self.offered]
         groups = np.flatnonzero(doings.anything())
-        return np.repeat(groups, likeliest.shape[1]), likeliest[groups].ravel()
+        return np.repeat(groups, len(self.words)), np.tile(np.arange(len(self.words)), len(groups))

@@ -215,7 +215,7 @@ def describe(
     """
     lanes, features = doings.lanes, doings.features()
     weighed = implied.weigh(features)
-    offered, columns = implied.offer(weighed, doings)
+    offered, columns = implied.offer(doings)
     listed = np.asarray([lexicon.number(word) for word in implied.words], np.int64)
     spoken = _speak(lexicon, entries, doings, preferences, (offered, listed[columns]))
     groups, words, bits, counts = _drop(lexicon, verbs, *_join(*spoken))
