@@ -46,7 +46,7 @@ format: .venv/dev
 
 # Debian's cargo comes without it: then the next machine looks.
 rust: .venv/dev
-	@! command -v cargo-fmt >/dev/null || $(QUIET) "format of Rust (cargo fmt mends it)" \
+	@! cargo fmt --version >/dev/null 2>&1 || $(QUIET) "format of Rust (cargo fmt mends it)" \
 	    cargo fmt --check --manifest-path native/Cargo.toml
 
 lint: .venv/dev
@@ -123,7 +123,7 @@ screenshots: .venv/dev  ## photograph every state of the page (Chromium); four g
 fix: .venv/dev  ## format, and mend what the linter can
 	@$(BIN)/ruff format -q .
 	@$(BIN)/ruff check -q --fix .
-	@! command -v cargo-fmt >/dev/null || cargo fmt --manifest-path native/Cargo.toml
+	@! cargo fmt --version >/dev/null 2>&1 || cargo fmt --manifest-path native/Cargo.toml
 
 docs: .venv/dev  ## write the pages that are made from the code
 	@$(BIN)/python -m whyflame.config > docs/configuration.md
