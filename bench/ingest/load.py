@@ -20,6 +20,9 @@ from workload import Workload
 
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 LOOPBACK = ("127.0.0.1:", "localhost:", "[::1]:")
+ENDLESS = 10**9
+MADE_BEFORE_BYTES = 2 << 30
+"""What may be made before a run begins; the rest is made on the way, at a third of a us a span."""
 
 
 @dataclass(slots=True)
@@ -35,8 +38,8 @@ class Plan:
         token: Bearer token; "" sends none.
     """
 
-    requests: int = 10**9
-    seconds: float = 10**9
+    requests: int = ENDLESS
+    seconds: float = ENDLESS
     channels: int = 2
     inflight: int = 2
     spans_a_second: float = 0.0
@@ -96,11 +99,13 @@ class Client:
         self._target, self._workload, self._plan = target, workload, plan
         self._credentials = credentials
         self._numbers = itertools.count()
+        self._made: dict[int, bytes] = {}
         self._lock = threading.Lock()
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
-        """Send until the plan ends."""
+        """Send until the plan ends; a burst is made before its time begins to count."""
+        self._make()
         options = [
             ("grpc.max_send_message_length", -1), ("grpc.use_local_subchannel_pool", 1),
         ]  # fmt: skip
@@ -131,12 +136,23 @@ class Client:
             return grpc.insecure_channel(self._target, options=options)
         return grpc.secure_channel(self._target, self._credentials, options=options)
 
+    def _make(self) -> None:
+        """What a closed loop of so many requests sends, as far as memory allows."""
+        if self._plan.spans_a_second or self._plan.requests == ENDLESS:
+            return
+        size = self._workload.bytes_a_span * self._workload.spans
+        for number in range(min(self._plan.requests, int(MADE_BEFORE_BYTES / size))):
+            self._made[number] = self._request(number)
+
+    def _request(self, number: int) -> bytes:
+        return self._workload.request(self._plan.first + number, time.time_ns())
+
     def _work(self, call: Any) -> None:
         plan, metadata = self._plan, None
         if plan.token:
             metadata = (("authorization", f"Bearer {plan.token}"),)
         while (number := self._next()) is not None:
-            payload = self._workload.request(plan.first + number, time.time_ns())
+            payload = self._made.pop(number, None) or self._request(number)
             while True:
                 began = time.perf_counter()
                 try:
@@ -181,7 +197,7 @@ def main() -> None:
     parser.add_argument("--target", required=True)
     parser.add_argument("--spans", type=int, default=512, help="spans a request")
     parser.add_argument("--no-content", action="store_true")
-    parser.add_argument("--requests", type=int, default=10**9)
+    parser.add_argument("--requests", type=int, default=ENDLESS)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--channels", type=int, default=2)
     parser.add_argument("--inflight", type=int, default=2)
