@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whyflame.config.reading import read_options
-from whyflame_exporters.protobuf import message, text
+from whyflame.wire import bytes_field, text_field
 from whyflame_exporters.server import ServerExporter, ServerOptions
 
 if TYPE_CHECKING:
@@ -59,5 +59,7 @@ def encode_json(payload: Payload) -> bytes:
 
 def encode_proto(payload: Payload) -> bytes:
     """`WriteRawRequest`: series 2; label set 1, samples 2; labels 1; raw profile 1."""
-    labels = b"".join(message(1, text(1, name) + text(2, value)) for name, value in payload.labels)
-    return message(2, message(1, labels) + message(2, message(1, payload.body)))
+    labels = b"".join(
+        bytes_field(1, text_field(1, name) + text_field(2, value)) for name, value in payload.labels
+    )
+    return bytes_field(2, bytes_field(1, labels) + bytes_field(2, bytes_field(1, payload.body)))

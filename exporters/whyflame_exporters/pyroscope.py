@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from whyflame.config.fields import setting
 from whyflame.config.reading import read_options
+from whyflame.wire import bytes_field, text_field
 from whyflame_exporters.answers import answer_error
 from whyflame_exporters.http import Endpoint, EndpointOptions
-from whyflame_exporters.protobuf import message, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,9 +111,11 @@ def encode_json(payload: Payload) -> bytes:
 
 def encode_proto(payload: Payload) -> bytes:
     """`PushRequest` as protobuf: series 1; labels 1, samples 2; raw profile 1, ID 2."""
-    labels = b"".join(message(1, text(1, name) + text(2, value)) for name, value in payload.labels)
-    sample = message(1, payload.body) + text(2, _profile_id(payload))
-    return message(1, labels + message(2, sample))
+    labels = b"".join(
+        bytes_field(1, text_field(1, name) + text_field(2, value)) for name, value in payload.labels
+    )
+    sample = bytes_field(1, payload.body) + text_field(2, _profile_id(payload))
+    return bytes_field(1, labels + bytes_field(2, sample))
 
 
 def _gzip(body: bytes) -> bytes:

@@ -8,10 +8,16 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import DecodeError
+
+from whyflame.wire import bytes_field, number_field, read_fields, text_field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "RpcStatus",
@@ -44,10 +50,10 @@ class RpcStatus:
 
 def encode_protobuf(status: RpcStatus) -> bytes:
     """google.rpc.Status: code = 1, message = 2, details = 3 (repeated Any)."""
-    body = _varint_field(1, status.code) + _bytes_field(2, status.message[:_MAX_MESSAGE].encode())
+    body = number_field(1, status.code) + text_field(2, status.message[:_MAX_MESSAGE])
     for name, value in _details(status):
         detail = AnyMessage(type_url=_TYPE + name, value=value)
-        body += _bytes_field(3, detail.SerializeToString())
+        body += bytes_field(3, detail.SerializeToString())
     return body
 
 
@@ -68,14 +74,14 @@ def encode_json(status: RpcStatus) -> bytes:
 def decode_retry_seconds(data: bytes) -> float | None:
     """The delay of the RetryInfo in an encoded Status; None when there is none or it is damaged."""
     try:
-        for value in _fields(data, 3):
+        for value in _values(data, 3):
             detail = AnyMessage.FromString(value)
             if detail.type_url.endswith("google.rpc.RetryInfo"):
-                for encoded in _fields(detail.value, 1):
+                for encoded in _values(detail.value, 1):
                     delay = Duration.FromString(encoded)
                     return float(delay.seconds + delay.nanos / 1e9)
                 return 0.0
-    except Exception:  # noqa: BLE001 - a peer's damaged detail is no detail
+    except (DecodeError, ValueError):
         return None
     return None
 
@@ -83,10 +89,10 @@ def decode_retry_seconds(data: bytes) -> float | None:
 def decode_message(data: bytes) -> str:
     """The message of an encoded Status; empty when there is none or the bytes are no Status."""
     try:
-        found = _fields(data, 2)
-    except IndexError:
+        found = next(_values(data, 2), b"")
+    except ValueError:
         return ""
-    return found[0].decode(errors="replace")[:_MAX_MESSAGE] if found else ""
+    return found.decode(errors="replace")[:_MAX_MESSAGE]
 
 
 def _details(status: RpcStatus) -> list[tuple[str, bytes]]:
@@ -94,50 +100,15 @@ def _details(status: RpcStatus) -> list[tuple[str, bytes]]:
     if status.retry_seconds is not None:
         seconds = math.floor(status.retry_seconds)
         delay = Duration(seconds=seconds, nanos=round((status.retry_seconds - seconds) * 1e9))
-        details.append(("RetryInfo", _bytes_field(1, delay.SerializeToString())))
+        details.append(("RetryInfo", bytes_field(1, delay.SerializeToString())))
     if status.violation is not None:
-        text = status.violation[:_MAX_MESSAGE].encode()
-        violation = _bytes_field(1, b"body") + _bytes_field(2, text)
-        details.append(("BadRequest", _bytes_field(1, violation)))
+        violation = text_field(1, "body") + text_field(2, status.violation[:_MAX_MESSAGE])
+        details.append(("BadRequest", bytes_field(1, violation)))
     return details
 
 
-def _varint(value: int) -> bytes:
-    encoded = bytearray()
-    while value > 0x7F:  # noqa: PLR2004 - seven bits a byte
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
-
-
-def _varint_field(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value)
-
-
-def _bytes_field(number: int, value: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte <= 0x7F:  # noqa: PLR2004
-            return value, at
-        shift += 7
-
-
-def _fields(data: bytes, wanted: int) -> list[bytes]:
-    """Values of one length-delimited field; varint fields are passed over."""
-    found, at = [], 0
-    while at < len(data):
-        tag, at = _read_varint(data, at)
-        size, at = _read_varint(data, at)
-        if tag & 7 == 2:  # noqa: PLR2004 - wire type of bytes
-            if tag >> 3 == wanted:
-                found.append(data[at : at + size])
-            at += size
-    return found
+def _values(data: bytes, wanted: int) -> Iterator[bytes]:
+    """Values of one field that holds bytes or messages."""
+    for number, value in read_fields(data):
+        if number == wanted and isinstance(value, bytes):
+            yield value

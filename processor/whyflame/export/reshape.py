@@ -8,18 +8,13 @@ from __future__ import annotations
 import zlib
 from array import array
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from whyflame.export.payloads import compress
 from whyflame.fold.pprof import PprofOptions, encode_message
 from whyflame.fold.profile import Profile, SampleType, build_profile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from whyflame.wire import read_fields, read_varint
 
 __all__ = ["Packed", "halve", "restamp", "unpack"]
-
-_VARINT, _BYTES = 0, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +97,7 @@ class _Fields:
 
     def __init__(self, message: bytes) -> None:
         self._found: dict[int, list[int | bytes]] = {}
-        for number, value in _walk(message):
+        for number, value in read_fields(message):
             self._found.setdefault(number, []).append(value)
 
     def numbers(self, field: int) -> list[int]:
@@ -120,30 +115,6 @@ class _Fields:
         for run in self.messages(field):
             at = 0
             while at < len(run):
-                value, at = _varint(run, at)
+                value, at = read_varint(run, at)
                 found.append(value)
         return found
-
-
-def _walk(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    at = 0
-    while at < len(message):
-        tag, at = _varint(message, at)
-        value, at = _varint(message, at)
-        if tag & 7 == _VARINT:
-            yield tag >> 3, value
-        elif tag & 7 == _BYTES:
-            yield tag >> 3, message[at : at + value]
-            at += value
-        else:
-            raise ValueError(f"wire type {tag & 7} stands in no profile of ours")
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if not byte & 0x80:
-            return value, at

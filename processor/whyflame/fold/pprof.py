@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 from whyflame.fold.cost import in_micro_usd
 from whyflame.fold.numeric import is_numpy_worth_it
 from whyflame.fold.packing import gzip_bytes
+from whyflame.wire import bytes_field, number_field, varint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from whyflame.fold.profile import Labels, Profile
 
-__all__ = ["PprofOptions", "encode", "encode_message", "varint"]
+__all__ = ["PprofOptions", "encode", "encode_message"]
 
-_SEVEN_BITS, _FOURTEEN_BITS = 0x7F, 0x3FFF
-_SIXTY_FOUR_BITS = (1 << 64) - 1
+_SEVEN_BITS = 0x7F
 _LAST = [bytes((value,)) for value in range(128)]
 _MORE = [bytes((value | 128,)) for value in range(128)]
 
@@ -66,27 +66,29 @@ def _pieces(profile: Profile, options: PprofOptions) -> Iterator[bytes]:
         profile, _ = in_micro_usd(profile)
     strings = _Strings()
     head = [
-        _message(1, _value_type(strings, item.name, item.unit)) for item in profile.sample_types
+        bytes_field(1, _value_type(strings, item.name, item.unit)) for item in profile.sample_types
     ]
     period_type = _value_type(strings, options.name, "count")
-    mapping = _number(1, 1) + _number(5, strings.index(options.mapping)) + _number(7, 1)
-    comments = [_number(13, strings.index(comment)) for comment in profile.comments]
+    mapping = (
+        number_field(1, 1) + number_field(5, strings.index(options.mapping)) + number_field(7, 1)
+    )
+    comments = [number_field(13, strings.index(comment)) for comment in profile.comments]
     labels = [_label_messages(strings, labels) for labels in profile.label_sets]
     frame_order = _by_frequency(profile)
     yield b"".join(head)
     yield from _samples(profile, frame_order, labels)
     # While the samples are still being deflated.
     names = strings.indices([profile.frames[number] for number in frame_order])
-    default = _number(14, strings.index(profile.default))
+    default = number_field(14, strings.index(profile.default))
     yield b"".join(
         [
-            _message(3, mapping),
+            bytes_field(3, mapping),
             _tables(names),
             *map(_string, strings.texts),
-            _number(9, profile.time_ns),
-            _number(10, profile.duration_ns),
-            _message(11, period_type),
-            _number(12, 1),
+            number_field(9, profile.time_ns),
+            number_field(10, profile.duration_ns),
+            bytes_field(11, period_type),
+            number_field(12, 1),
             *comments,
             default,
         ]
@@ -111,44 +113,20 @@ class _Strings:
         return self._index
 
 
-def varint(value: int) -> bytes:
-    """Base-128 encoding of an integer; negative ones as 64-bit two's complement."""
-    value &= _SIXTY_FOUR_BITS
-    if value <= _SEVEN_BITS:
-        return bytes((value,))
-    if value <= _FOURTEEN_BITS:
-        return bytes((value & _SEVEN_BITS | 0x80, value >> 7))
-    encoded = bytearray()
-    while value > _SEVEN_BITS:
-        encoded.append(value & _SEVEN_BITS | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
-
-
-def _number(field: int, value: int) -> bytes:
-    """A varint field; proto3 leaves zeros out."""
-    return varint(field << 3) + varint(value) if value else b""
-
-
-def _message(field: int, body: bytes) -> bytes:
-    return varint(field << 3 | 2) + varint(len(body)) + body
-
-
 def _string(text: str) -> bytes:
     data = text.encode()
     if len(data) <= _SEVEN_BITS:
         return b"\x32%c%b" % (len(data), data)
-    return _message(6, data)
+    return bytes_field(6, data)
 
 
 def _value_type(strings: _Strings, name: str, unit: str) -> bytes:
-    return _number(1, strings.index(name)) + _number(2, strings.index(unit))
+    return number_field(1, strings.index(name)) + number_field(2, strings.index(unit))
 
 
 def _label_messages(strings: _Strings, labels: Labels) -> bytes:
     return b"".join(
-        _message(3, _number(1, strings.index(name)) + _number(2, strings.index(value)))
+        bytes_field(3, number_field(1, strings.index(name)) + number_field(2, strings.index(value)))
         for name, value in labels
     )
 

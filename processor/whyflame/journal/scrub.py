@@ -22,6 +22,7 @@ from whyflame.journal.frame import (
 )
 from whyflame.journal.otlp_json import request_class
 from whyflame.journal.segments import Position, list_segments, list_streams, segment_path
+from whyflame.wire import bytes_field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +63,7 @@ class Forgotten:
         for name in sorted(self.names):
             text = name.encode()
             is_sure = len(text) >= _SURE_BYTES
-            found.append(text if is_sure else b"\x0a" + _varint(len(text)) + text)
+            found.append(text if is_sure else bytes_field(1, text))
         return tuple(found)
 
 
@@ -199,12 +200,3 @@ def _filler(length: int) -> bytes:
         sizes = bytes(0x80 | (counted >> shift & 0x7F) for shift in (0, 7, 14, 21))
         return bytes((_FILLER,)) + sizes + bytes((counted >> 28 & 0x7F,)) + bytes(counted)
     return bytes((_FILLER, length - 2)) + bytes(length - 2) if length else b""
-
-
-def _varint(value: int) -> bytes:
-    found = bytearray()
-    while value > 0x7F:  # noqa: PLR2004 - seven bits a byte
-        found.append(0x80 | value & 0x7F)
-        value >>= 7
-    found.append(value)
-    return bytes(found)

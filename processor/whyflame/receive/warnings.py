@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 from whyflame.journal import Encoding, Signal
+from whyflame.wire import bytes_field, text_field
 
 __all__ = [
     "CLOCK_WRONG",
@@ -61,15 +62,4 @@ def encode_success(encoding: Encoding, warning: str) -> bytes:
         return json.dumps(content, separators=(",", ":")).encode()
     if not warning:
         return b""
-    text = warning.encode()
-    inner = b"\x12" + _varint(len(text)) + text  # error_message = 2
-    return b"\x0a" + _varint(len(inner)) + inner  # partial_success = 1
-
-
-def _varint(value: int) -> bytes:
-    found = bytearray()
-    while value > 0x7F:  # noqa: PLR2004 - seven bits a byte
-        found.append(0x80 | value & 0x7F)
-        value >>= 7
-    found.append(value)
-    return bytes(found)
+    return bytes_field(1, text_field(2, warning))  # partial_success = 1: error_message = 2
