@@ -23,7 +23,7 @@ from whyflame.app.memory import give_back
 from whyflame.app.offline import segment_in
 from whyflame.config import AuthConfig, cannot_listen, parse_address
 from whyflame.errors import StoreBroken, TransientError, WhyflameError
-from whyflame.journal import JournalWriter, PendingLimit, Signal
+from whyflame.journal import JournalWriter, PendingLimit, Signal, pending_bytes
 from whyflame.serve.api import Actions, build_api
 from whyflame.serve.outbox import outbox_routes
 from whyflame.serve.pyroscope import pyroscope_routes
@@ -51,6 +51,7 @@ YIELD_SECONDS, YIELDS = 0.2, 100
 # The same where the worker does most of it: less of a pass stands in the way.
 WORKER_YIELDS = 50
 FORWARD_SECONDS = 0.2
+# Without anything being stored, until a request to segment is carried out all the same.
 CATCH_UP_SECONDS = 30.0
 SWEEP_SECONDS = 300.0
 COVERAGE_SECONDS = 2.0
@@ -350,10 +351,13 @@ def _outbox_changes(job: ExportJob | None, state: _State) -> Iterator[None]:
 def _segment_now(
     pipeline: Pipeline, config: Config, state: _State, asked: tuple[str | None, str | None, str]
 ) -> dict[str, Any]:
-    # Whoever asks means what they have sent. Far behind, what is there is better than nothing.
-    pipeline.indexer.wait_for_acknowledged(CATCH_UP_SECONDS, state.stopping)
+    # Whoever asks means what they have sent. Where storing stands still, what is there is better
+    # than nothing.
+    unstored = 0
+    if not pipeline.indexer.wait_for_acknowledged(CATCH_UP_SECONDS, state.stopping):
+        unstored = pending_bytes(pipeline.store.path.parent / JOURNAL)
     with state.settling:
-        return segment_in(pipeline, config, *asked)
+        return segment_in(pipeline, config, *asked) | {"unstored_bytes": unstored}
 
 
 def _listen_to_supervisor(pipe: Connection, state: _State) -> None:

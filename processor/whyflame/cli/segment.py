@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from whyflame.cli.target import add_target, data_dir, load_config, remote
@@ -39,6 +40,12 @@ def run(args: argparse.Namespace) -> int:
     else:
         done = remote(args).segment(args.session, args.segmenter)
     print(f"settled {done['traces']:,} traces, {done['operations']:,} spans")
+    if unstored := done.get("unstored_bytes"):
+        print(
+            f"{unstored / 1e6:.1f} MB of what the server acknowledged are not stored yet, and "
+            "nothing of it is settled: its log and /metrics say why storing stands still; ask again",
+            file=sys.stderr,
+        )
     if "rules" in done:
         print_rules(done["rules"])
     return 0

@@ -222,16 +222,19 @@ class Indexer:
         """What the journal had to skip since the start; coverage has it over all time."""
         return asdict(self._tail.losses)
 
-    def wait_for_acknowledged(self, timeout_seconds: float, stopping: threading.Event) -> bool:
+    def wait_for_acknowledged(self, patience_seconds: float, stopping: threading.Event) -> bool:
         """Return once what was acknowledged before the call is stored; for threads beside `step`.
 
         Returns:
-            False when that took longer, or when `stopping` was set: then nobody steps any more.
+            False when nothing more was stored for so long, or when `stopping` was set: then nobody
+            steps any more.
         """
         ends = self._tail.ends()
-        deadline = time.monotonic() + timeout_seconds
+        seen, since = self._positions, time.monotonic()
         while not all(self._positions.get(name, _START) >= end for name, end in ends.items()):
-            if time.monotonic() > deadline or stopping.wait(_LOOK_SECONDS):
+            if self._positions is not seen:
+                seen, since = self._positions, time.monotonic()
+            if time.monotonic() - since > patience_seconds or stopping.wait(_LOOK_SECONDS):
                 return False
         return True
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["RemoteQuestions"]
 
 TIMEOUT_SECONDS = 120
+# It waits for storing, then settles and names all that is asked for.
+SEGMENT_SECONDS = 3600
 FORGET_SECONDS = 3600
 FORGOTTEN = ("traces", "spans", "payloads", "requests", "dead_letters")
 
@@ -100,7 +102,9 @@ class RemoteQuestions:
     def segment(self, session: str | None, segmenter: str | None) -> dict[str, Any]:
         """Settle and segment now."""
         parameters = [("session", session or ""), ("segmenter", segmenter or "")]
-        body = self._send("POST", "/api/v1/segment", parameters, b"{}", "application/json")
+        body = self._send(
+            "POST", "/api/v1/segment", parameters, b"{}", "application/json", SEGMENT_SECONDS
+        )
         found: dict[str, Any] = json.loads(body)
         return found
 
@@ -149,6 +153,7 @@ class RemoteQuestions:
         parameters: list[tuple[str, str]],
         body: bytes | None = None,
         content_type: str | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> bytes:
         query = urllib.parse.urlencode([(name, value) for name, value in parameters if value])
         headers = {**self._headers, **({"Content-Type": content_type} if content_type else {})}
@@ -156,7 +161,7 @@ class RemoteQuestions:
             f"{self._url}{path}?{query}", data=body, headers=headers, method=method
         )
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=timeout_seconds) as answer:  # noqa: S310
                 content: bytes = answer.read()
                 return content
         except urllib.error.HTTPError as error:

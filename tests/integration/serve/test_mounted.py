@@ -75,7 +75,7 @@ def test_what_only_a_running_server_says_is_described(tmp_path: Path) -> None:
             assert status["otlp"] == {
                 "grpc": running.grpc, "http": running.http, "tls": False, "token": False
             }  # fmt: skip
-            assert set(ask("/segment", json={})) == {"traces", "operations"}
+            assert set(ask("/segment", json={})) == {"traces", "operations", "unstored_bytes"}
             session = ask("/sessions")["sessions"][0]["session"]
             noted = ask("/forget", json={"session": session})["id"]
 

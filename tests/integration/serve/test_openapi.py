@@ -106,7 +106,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starlette]:
     actions = Actions(
         lambda: True,
         lambda *_: None,
-        lambda *_: {"traces": 0, "operations": 0},
+        lambda *_: {"traces": 0, "operations": 0, "unstored_bytes": 0},
         forget,
         lambda *_: None,
     )
