@@ -59,7 +59,7 @@ def import_captures(
         # What waits here is none of the import's.
         pipeline.indexer.drain()
         pipeline.settle_job.tick(everything=True)
-        read = Read(may_repeat=True)
+        read = Read()
         for signal, body in captures:
             pipeline.reader.read(
                 Signal[signal.upper()], body, tenant=tenant, received_ns=now_ns(), into=read
@@ -67,7 +67,7 @@ def import_captures(
             done.requests += 1
             if len(read.spans) >= BATCH_SPANS:
                 _store(pipeline, read, done)
-                read = Read(may_repeat=True)
+                read = Read()
         _store(pipeline, read, done)
         settled = pipeline.settle_job.tick(everything=True)
         done.stored = max(0, done.stored - settled.dropped - settled.dropped_again)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,8 +52,15 @@ class DeadLetters:
             file.unlink()
         return len(files)
 
-    def keep(self, signal: Signal, payload: bytes, tenant: str, reason: str) -> bool:
-        """Write one body; False when the directory is full and it was not kept."""
+    def keep(
+        self, signal: Signal, payload: bytes, tenant: str, reason: str, received_ns: int = 0
+    ) -> bool:
+        """Write one body; False when the directory is full and it was not kept.
+
+        Args:
+            signal, payload, tenant, reason: What came, and why it is kept.
+            received_ns: When it came; the file's time, which tells this arrival from later ones.
+        """
         path = self._path(signal, payload, tenant, reason)
         if path.exists():
             return True
@@ -64,15 +72,23 @@ class DeadLetters:
             return False
         partial = path.with_suffix(".partial")
         partial.write_bytes(payload)
+        if received_ns:
+            os.utime(partial, ns=(received_ns, received_ns))
         partial.replace(path)
         _LOG.warning(
             "a %s request could not be read (%s); kept as %s", signal.label, reason, path.name
         )
         return True
 
-    def has(self, signal: Signal, payload: bytes, tenant: str, reason: str) -> bool:
-        """Whether this body is kept already."""
-        return self._path(signal, payload, tenant, reason).exists()
+    def has_another(
+        self, signal: Signal, payload: bytes, tenant: str, reason: str, received_ns: int
+    ) -> bool:
+        """Whether another arrival of this body is kept already."""
+        try:
+            kept = self._path(signal, payload, tenant, reason).stat()
+        except FileNotFoundError:
+            return False
+        return kept.st_mtime_ns != received_ns
 
     def _path(self, signal: Signal, payload: bytes, tenant: str, reason: str) -> Path:
         digest = hashlib.sha256(tenant.encode() + b"\0" + payload).hexdigest()[:32]

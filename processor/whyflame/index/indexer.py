@@ -56,13 +56,10 @@ class Read:
 
     Attributes:
         spans: Read. counters: What coverage counts.
-        may_repeat: Requests come from files, perhaps again: what is kept aside already was counted
-            then. Not so for a replay of the journal, whose first transaction may have failed.
     """
 
     spans: list[Span] = field(default_factory=list)
     counters: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    may_repeat: bool = False
 
 
 @dataclass(slots=True)
@@ -125,12 +122,12 @@ class SpanReader:
             spans = read(payload, tenant=tenant, received_ns=received_ns)
             self._finish(spans)
         except PermanentError as error:
-            self.set_aside(signal, payload, tenant, error.reason, into)
+            self.set_aside(signal, payload, tenant, error.reason, received_ns, into)
             return
         except Exception as error:
             # The type alone: the text of an unexpected error may quote content.
             _LOG.error("reading a request failed: %s", type(error).__name__)
-            if not self.set_aside(signal, payload, tenant, "unreadable", into):
+            if not self.set_aside(signal, payload, tenant, "unreadable", received_ns, into):
                 raise TransientError("the dead-letter directory is full") from error
             return
         for span in spans:
@@ -139,14 +136,25 @@ class SpanReader:
         into.spans.extend(spans)
 
     def set_aside(
-        self, signal: Signal, payload: bytes, tenant: str, reason: str, into: Read
+        self,
+        signal: Signal,
+        payload: bytes,
+        tenant: str,
+        reason: str,
+        received_ns: int,
+        into: Read,
     ) -> bool:
-        """Keep a body as a dead letter, counted; False when there was no room for it."""
-        if into.may_repeat and self._dead_letters.has(signal, payload, tenant, reason):
+        """Keep a body as a dead letter; False when there was no room for it.
+
+        It is counted at its first arrival, each time that one is read: the transaction that would
+        have counted it may have failed.
+        """
+        letter = (signal, payload, tenant, reason, received_ns)
+        if self._dead_letters.has_another(*letter):
             return True
         telemetry.DEAD_LETTERS.add(1, reason)
         into.counters[tenant, "dead_letters", reason] += 1
-        return self._dead_letters.keep(signal, payload, tenant, reason)
+        return self._dead_letters.keep(*letter)
 
     def _finish(self, spans: Sequence[Span]) -> None:
         """Hash users, turn text into features; step by step, which is cheaper than span by span."""
@@ -345,7 +353,12 @@ class Indexer:
                 _LOG.error("a request cannot be stored: %s", type(error).__name__)
                 refused = Read()
                 if not self._reader.set_aside(
-                    frame.signal, frame.payload, frame.tenant, "unstorable", refused
+                    frame.signal,
+                    frame.payload,
+                    frame.tenant,
+                    "unstorable",
+                    frame.received_ns,
+                    refused,
                 ):
                     raise TransientError("the dead-letter directory is full") from error
                 result = self._writer.append([], {}, refused.counters)

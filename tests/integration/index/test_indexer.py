@@ -125,6 +125,30 @@ def test_nothing_is_skipped_when_it_cannot_be_kept_aside(stages: Any) -> None:
     assert stage.stored() == ["a", "b", "c", "d"]
 
 
+def test_a_request_kept_aside_is_counted_once(stages: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it comes; but not before the transaction that counts it."""
+    stage = stages(Faulty("bad", KeyError("x")))
+    append, failures = SpanWriter.append, iter([True, False])
+
+    def flaky(self: SpanWriter, *args: Any, **more: Any) -> Any:
+        if next(failures, False):
+            raise TransientError("disk full")
+        return append(self, *args, **more)
+
+    monkeypatch.setattr(SpanWriter, "append", flaky)
+    body = traces(Row("test", "bad"))
+    for received_ns in (1, 2, 3):
+        stage.journal.append(body, signal=Signal.TRACES, received_ns=received_ns)
+    with pytest.raises(TransientError):
+        stage.indexer.step()
+    for received_ns in (4, 5):
+        stage.journal.append(body, signal=Signal.TRACES, received_ns=received_ns)
+    stage.indexer.drain()
+    counted = coverage(stage.store, EVERYTHING)["counters"]["dead_letters"]
+    assert counted == {"unreadable": 1}
+    assert len(list(stage.dead.iterdir())) == 1
+
+
 def test_a_failed_commit_is_tried_again(stages: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that fails for a while loses nothing and doubles nothing."""
     stage = stages()
