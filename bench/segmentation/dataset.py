@@ -9,6 +9,8 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from whyflame.segment.evaluation import partition_at
+from whyflame.segment.segmenter import Mark
 from whyflame.segment.trajectories import lane_of, read_trajectories
 
 if TYPE_CHECKING:
@@ -47,22 +49,14 @@ class Row:
         return zlib.crc32(self.task.encode()) % FOLDS
 
 
-def read_marks(bench: Path) -> dict[tuple[str, str], list[dict[str, Any]]]:
+def read_marks(bench: Path) -> dict[tuple[str, str], list[Mark]]:
     """Model marks by (source, id)."""
     with gzip.open(bench / "model-marks.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
-    return {(row["dataset"], row["id"]): row["marks"] for row in rows}
-
-
-def partition_of(marks: list[dict[str, Any]], steps: int, depth: int | None) -> list[int]:
-    """Group number per step, paths cut at `depth` (None = full)."""
-    paths = {mark["step"]: tuple(mark["path"][:depth]) for mark in marks}
-    groups, last, number = [], None, -1
-    for step in range(steps):
-        if step in paths and paths[step] != last:
-            last, number = paths[step], number + 1
-        groups.append(max(number, 0))
-    return groups
+    return {
+        (row["dataset"], row["id"]): [Mark(one["step"], tuple(one["path"])) for one in row["marks"]]
+        for row in rows
+    }
 
 
 def task_of(source: str, record: dict[str, Any]) -> str:
@@ -92,8 +86,8 @@ def read_rows(bench: Path) -> list[Row]:
                     task=task_of(source, record),
                     lane=lane_of(record),
                     blank=lane_of(record, blank=True),
-                    outer=partition_of(marked, steps, 2) if marked else None,
-                    inner=partition_of(marked, steps, None) if marked else None,
+                    outer=partition_at(marked, steps, 2) if marked else None,
+                    inner=partition_at(marked, steps) if marked else None,
                     silver=silver,
                     record=record,
                 )

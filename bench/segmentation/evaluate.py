@@ -23,6 +23,7 @@ from train import LABELS, TREES, Design, build_design, fit_head
 
 from whyflame.config import SegmentConfig
 from whyflame.segment.auto.segmenter import AutoSegmenter
+from whyflame.segment.evaluation import partition_at
 from whyflame.segment.recurrence import actions_of, cut, fit
 from whyflame.segment.scoring import Tally, bootstrap, summarize, tally
 from whyflame.segment.trajectories import lane_of, read_trajectories
@@ -30,18 +31,6 @@ from whyflame.segment.trajectories import lane_of, read_trajectories
 if TYPE_CHECKING:
     from whyflame.segment.auto.weights import Head
     from whyflame.segment.segmenter import Mark
-
-
-def partition_of(marks: list[Mark], steps: int, depth: int | None) -> list[int]:
-    groups: list[int] = []
-    last: tuple[str, ...] | None = None
-    number = -1
-    at = {mark.step: mark.path[:depth] for mark in marks}
-    for step in range(steps):
-        if step in at and at[step] != last:
-            last, number = at[step], number + 1
-        groups.append(number)
-    return groups
 
 
 def fit_heads(rows: list[Row], text: Design, blank: Design, allowed: np.ndarray) -> dict[str, Head]:
@@ -79,7 +68,7 @@ class Predictions:
     def tallies(self, source: str, key: str, depth: int | None, *, blank: bool) -> list[Tally]:
         found = self.blank if blank else self.text
         return [
-            tally(partition_of(found[i], len(row.lane.steps), depth), getattr(row, key))
+            tally(partition_at(found[i], len(row.lane.steps), depth), getattr(row, key))
             for i, row in enumerate(self.rows)
             if row.source == source and getattr(row, key) is not None and i in found
         ]
@@ -221,7 +210,7 @@ def unseen(bench: Path, segmenter: AutoSegmenter, show: Any) -> None:
             gold = gold["partition"] if isinstance(gold, dict) else gold
             if source == "osworld_human" and not record.get("canonical"):
                 continue
-            tallies.append(tally(partition_of(found, len(gold), depth), gold))
+            tallies.append(tally(partition_at(found, len(gold), depth), gold))
         show(f"{source} {key} (depth {depth or 'innermost'})", tallies)
 
 

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from dataset import FOLDS, Row, read_marks, read_rows
@@ -22,6 +23,9 @@ from sklearn.linear_model import LogisticRegression
 from whyflame.segment.auto.table import read_steps
 from whyflame.segment.auto.verbs import Intervals, VerbModel, describe_intervals
 from whyflame.segment.names import load_tables
+
+if TYPE_CHECKING:
+    from whyflame.segment.segmenter import Mark
 
 STRENGTH = 0.06
 TODO_WEIGHT = 2.0
@@ -41,18 +45,18 @@ class Example:
     todo: bool
 
 
-def examples_of(number: int, row: Row, marks: list[dict] | None) -> list[Example]:
+def examples_of(number: int, row: Row, marks: list[Mark] | None) -> list[Example]:
     verbs, steps = load_tables().verbs, len(row.lane.steps)
     found = []
     for depth in (2, 3):
         spans: list[list] = []
         for i, mark in enumerate(marks or []):
-            path = tuple(mark["path"][:depth])
-            end = marks[i + 1]["step"] if marks and i + 1 < len(marks) else steps
+            path = mark.path[:depth]
+            end = marks[i + 1].step if marks and i + 1 < len(marks) else steps
             if spans and spans[-1][2] == path:
                 spans[-1][1] = end
             else:
-                spans.append([mark["step"], end, path])
+                spans.append([mark.step, end, path])
         for start, end, path in spans:
             verb = verbs.get(path[-1].split()[0])
             if len(path) == depth and verb and end > start:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from whyflame.segment.name_scoring import main_path, paths_of, read_annotated
-from whyflame.segment.names import NameTables, load_tables
 from whyflame.segment.rules import RulesSegmenter
-from whyflame.segment.run import segment_lanes
+from whyflame.segment.run import segment_lanes, tables_of
 from whyflame.segment.scoring import Tally, bootstrap, summarize, tally
 from whyflame.segment.trajectories import lane_of, read_trajectories
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whyflame.segment.lane import Lane
+    from whyflame.segment.names import NameTables
     from whyflame.segment.segmenter import Mark, Segmenter
 
-__all__ = ["GOLD", "Evaluation", "Trainable", "evaluate_file", "partition_at"]
+__all__ = ["Evaluation", "Trainable", "evaluate_file", "partition_at"]
 
-GOLD = ("partition", "coarse", "outer")
 _FOLDS = 5
 _OUTER_DEPTH = 2  # the root and one level below it
 
@@ -58,16 +58,9 @@ class Evaluation:
 
 def partition_at(marks: Sequence[Mark], steps: int, depth: int | None = None) -> list[int]:
     """Interval number per step, paths cut at `depth` names (None = innermost)."""
-    groups: list[int] = []
-    paths = {mark.step: mark.path[:depth] for mark in marks}
-    last: tuple[str, ...] | None = None
-    number = -1
-    for step in range(steps):
-        path = paths.get(step, last)
-        if path != last:
-            last, number = path, number + 1
-        groups.append(max(number, 0))
-    return groups
+    paths = [path[:depth] for path in paths_of(marks, steps)]
+    begun = accumulate(path != before for before, path in pairwise([(), *paths]))
+    return [max(count - 1, 0) for count in begun]
 
 
 def evaluate_file(
@@ -88,7 +81,7 @@ def evaluate_file(
         lane.name = str(number)
     marks = _segment(records, lanes, segmenter, gold)
     depth = _OUTER_DEPTH if gold == "outer" else None
-    tallies, names, skipped = [], _NameScore(_tables_of(segmenter)), 0
+    tallies, names, skipped = [], _NameScore(tables_of(segmenter)), 0
     for record, found in zip(records, marks, strict=True):
         annotated = _gold_of(record, gold)
         if annotated is None:
@@ -139,11 +132,6 @@ def _gold_of(record: dict[str, Any], gold: str) -> list[int] | None:
     if not isinstance(found, list) or len(found) != len(record["steps"]) or None in found:
         return None
     return found
-
-
-def _tables_of(segmenter: Segmenter) -> NameTables:
-    tables = getattr(getattr(segmenter, "namer", None), "tables", None)
-    return tables if isinstance(tables, NameTables) else load_tables()
 
 
 def _prediction(record: dict[str, Any], marks: Sequence[Mark]) -> dict[str, Any]:

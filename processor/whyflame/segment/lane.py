@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import sha256
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from whyflame.content import has_text
-from whyflame.model import Kind, Status
+from whyflame.content import extract, has_text
+from whyflame.model import Kind, Span, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from whyflame.model import Operation
+    from whyflame.model import Content, Operation
 
-__all__ = ["Call", "Lane", "Step", "build_lanes"]
+__all__ = ["Call", "Lane", "Step", "build_lanes", "features_of"]
 
 
 @dataclass(slots=True)
@@ -90,7 +91,7 @@ def build_lanes(operations: Sequence[Operation]) -> list[Lane]:
     """
     twins = _features_of_twins(operations)
     lanes: dict[str, Lane] = {}
-    for operation in sorted(operations, key=_order):
+    for operation in sorted(operations, key=attrgetter("seq")):
         lane = lanes.get(operation.lane)
         if lane is None:
             lane = lanes[operation.lane] = Lane(operation.lane, session=operation.session)
@@ -100,10 +101,6 @@ def build_lanes(operations: Sequence[Operation]) -> list[Lane]:
             twin = twins.get(operation.span.span_key)
             _place(lane, operation, _telling(operation.span.features, twin))
     return list(lanes.values())
-
-
-def _order(operation: Operation) -> int:
-    return operation.seq
 
 
 def _telling(own: bytes | None, twin: bytes | None) -> bytes | None:
@@ -144,3 +141,9 @@ def _place(lane: Lane, operation: Operation, features: bytes | None) -> None:
         step.calls.append(Call(operation.tool or operation.span.name, failed, features))
         if not step.agent:
             step.agent, step.turn = operation.agent or "", operation.turn
+
+
+def features_of(kind: Kind, content: Content, tool: str | None = None) -> bytes | None:
+    """What a collector would have kept of a text, for lanes that are read from files."""
+    span = Span("", "span", b"", b"", None, 0, 0, "", kind, "", tool=tool, content=content)
+    return extract(span, "features")

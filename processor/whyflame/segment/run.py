@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whyflame.model import Kind
 from whyflame.segment.lane import Lane, build_lanes
-from whyflame.segment.names import load_tables
+from whyflame.segment.names import NameTables, load_tables
 from whyflame.segment.names.namer import DEFAULT_ROOT
 from whyflame.segment.segmenter import InvalidMarks, Mark, Segmenter, validate
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from whyflame.model import Operation
 
-__all__ = ["LaneMarks", "LanePaths", "apply", "segment_lanes", "segment_run"]
+__all__ = ["LaneMarks", "LanePaths", "apply", "segment_lanes", "segment_run", "tables_of"]
 
 Path = tuple[str, ...]
 
@@ -144,14 +144,19 @@ def _checked(
     if isinstance(marks, Exception):
         problem = f"{type(marks).__name__}: {marks}"
     else:
-        tables: Any = getattr(getattr(segmenter, "namer", None), "tables", None) or load_tables()
         try:
-            validate(lane, marks, tables.is_verb)
+            validate(lane, marks, tables_of(segmenter).is_verb)
             return replace(new, marks=tuple(marks))
         except InvalidMarks as error:
             problem = str(error)
     kept = old.marks if old is not None else ()
     return replace(new, marks=kept, error=problem)
+
+
+def tables_of(segmenter: Segmenter) -> NameTables:
+    """The tables that a segmenter names with; the shipped ones of one that has none."""
+    tables = getattr(getattr(segmenter, "namer", None), "tables", None)
+    return tables if isinstance(tables, NameTables) else load_tables()
 
 
 def apply(

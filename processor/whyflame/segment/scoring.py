@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Tally", "bootstrap", "summarize", "tally"]
 
-Partition = "Sequence[Hashable]"
-
 
 @dataclass(frozen=True, slots=True)
 class Tally:

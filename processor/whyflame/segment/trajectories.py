@@ -11,9 +11,8 @@ import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
-from whyflame.content.features import extract
-from whyflame.model import Content, Kind, Span
-from whyflame.segment.lane import Call, Lane, Step
+from whyflame.model import Content, Kind
+from whyflame.segment.lane import Call, Lane, Step, features_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,17 +67,12 @@ def lane_of(trajectory: dict[str, Any], *, blank: bool = False) -> Lane:
     turn = 0
     task = trajectory.get("task")
     if isinstance(task, str) and " " in task and not blank:
-        lane.request = _features(Kind.AGENT, Content(prompt=task[:400]))
+        lane.request = features_of(Kind.AGENT, Content(prompt=task[:400]))
     for record in trajectory["steps"]:
         if record["kind"] in _PEOPLE or str(record.get("actor")).lower() in _PEOPLE:
             turn += 1
         lane.steps.append(_step(record, turn, blank=blank))
     return lane
-
-
-def _features(kind: Kind, content: Content, tool: str | None = None) -> bytes | None:
-    span = Span("", "span", b"", b"", None, 0, 0, "", kind, "", tool=tool, content=content)
-    return extract(span, "features")
 
 
 def _step(record: dict[str, Any], turn: int, *, blank: bool) -> Step:
@@ -87,7 +81,7 @@ def _step(record: dict[str, Any], turn: int, *, blank: bool) -> Step:
     failed = record.get("status") == "error"
     if kind in _PEOPLE or actor.lower() in _PEOPLE:
         content = Content(prompt=text[:400], prompt_bytes=len(text) or 1)
-        return Step(_features(Kind.PROMPT, content), actor, turn)
+        return Step(features_of(Kind.PROMPT, content), actor, turn)
     if kind in _ACTS or actor.lower() in _RESULTS:
         return _tool_step(record, turn, text, failed=failed)
     arguments = record.get("action_detail") if kind == "llm" else None
@@ -95,7 +89,7 @@ def _step(record: dict[str, Any], turn: int, *, blank: bool) -> Step:
     if arguments:
         content = Content(arguments=str(arguments)[:200])
         step.calls.append(
-            Call(record["action"], features=_features(Kind.TOOL, content, record["action"]))
+            Call(record["action"], features=features_of(Kind.TOOL, content, record["action"]))
         )
     return step
 
@@ -103,7 +97,7 @@ def _step(record: dict[str, Any], turn: int, *, blank: bool) -> Step:
 def _said(text: str) -> bytes | None:
     if not text:
         return None
-    return _features(Kind.LLM, Content(response=text[:200], response_bytes=len(text)))
+    return features_of(Kind.LLM, Content(response=text[:200], response_bytes=len(text)))
 
 
 def _tool_step(record: dict[str, Any], turn: int, text: str, *, failed: bool) -> Step:
@@ -117,5 +111,5 @@ def _tool_step(record: dict[str, Any], turn: int, text: str, *, failed: bool) ->
         result=str(result)[:200] if result else None,
         result_bytes=len(str(result)) if result else None,
     )
-    call = Call(tool, failed, _features(Kind.TOOL, content, tool))
+    call = Call(tool, failed, features_of(Kind.TOOL, content, tool))
     return Step(_said(text), actor, turn, failed, [call])

@@ -14,9 +14,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from whyflame.content.features import extract
-from whyflame.model import Content, Kind, Span
-from whyflame.segment.lane import Call, Lane, Step
+from whyflame.model import Content, Kind
+from whyflame.segment.lane import Call, Lane, Step, features_of
 from whyflame.segment.segmenter import MAX_WORDS, InvalidMarks, Mark
 
 if TYPE_CHECKING:
@@ -75,11 +74,11 @@ class Workspace:
             if node.kind == "prompt":
                 turns[session] += 1
                 if lane.request is None:
-                    lane.request = _features(Kind.AGENT, Content(prompt=_text(node, "text")))
+                    lane.request = features_of(Kind.AGENT, Content(prompt=_text(node, "text")))
             elif node.kind == "llm":
                 response = _text(node, "intent", "response", "text")
                 lane.steps.append(
-                    Step(_features(Kind.LLM, Content(response=response)), turn=turns[session] - 1)
+                    Step(features_of(Kind.LLM, Content(response=response)), turn=turns[session] - 1)
                 )
             elif node.kind == "tool":
                 if not lane.steps:
@@ -87,7 +86,9 @@ class Workspace:
                 name = str(node.data.get("name", ""))
                 content = Content(arguments=_text(node, "text", "planned_action", "action"))
                 failed = node.data.get("status") in ("error", "failed")
-                lane.steps[-1].calls.append(Call(name, failed, _features(Kind.TOOL, content, name)))
+                lane.steps[-1].calls.append(
+                    Call(name, failed, features_of(Kind.TOOL, content, name))
+                )
         return lanes
 
     def apply(self, marks: Mapping[str, Sequence[Mark]]) -> None:
@@ -126,13 +127,6 @@ def _text(node: Node, *keys: str) -> str | None:
         if isinstance(value, str) and value not in ("", "none"):
             return value[:400]
     return None
-
-
-def _features(kind: Kind, content: Content, tool: str | None = None) -> bytes | None:
-    return extract(
-        Span("", "span", b"", b"", None, 0, 0, "", kind, "", tool=tool, content=content),
-        "features",
-    )
 
 
 def read_workspace(folder: Path) -> Workspace:

@@ -19,23 +19,14 @@ _ROLES = (
 _PATTERNS = tuple(re.compile(role) for role in _ROLES)
 _HAND_OFF, _OTHER = len(_ROLES) + 1, len(_ROLES) + 2
 ROLE_COUNT = _OTHER + 1
-_known: dict[str, int] = {}
-_LIMIT = 4096
+_LONGEST = 80
 
 
 def role_of(agent: str) -> int:
     """Code of the role; 0 when there is no name."""
-    role = _known.get(agent)
-    if role is None:
-        if len(_known) >= _LIMIT:
-            _known.clear()
-        role = _known[agent] = _find_role(agent[:80].lower())
-    return role
-
-
-def _find_role(agent: str) -> int:
     if not agent:
         return 0
+    agent = agent[:_LONGEST].lower()
     if "->" in agent:
         return _HAND_OFF
     for code, pattern in enumerate(_PATTERNS, 1):
