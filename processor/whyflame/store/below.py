@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from whyflame.store.running import RunningQuery
 
-__all__ = ["operations_below"]
+__all__ = ["among", "operations_below"]
 
 MAX_SPANS = 1000
 
@@ -63,12 +63,12 @@ def operations_below(
     )
     if not roots:
         return Fragment("FALSE")
-    traces = _among("trace_key", [trace for _, trace in roots])
-    keys = query.rows(_BELOW.format(traces=traces, roots=_among("span_key", [k for k, _ in roots])))
-    return Fragment(_among("span_key", [key for (key,) in keys]))
+    traces = among("trace_key", [trace for _, trace in roots])
+    keys = query.rows(_BELOW.format(traces=traces, roots=among("span_key", [k for k, _ in roots])))
+    return Fragment(among("span_key", [key for (key,) in keys]))
 
 
-def _among(column: str, keys: Sequence[int]) -> str:
+def among(column: str, keys: Sequence[int]) -> str:
     """A test for keys, which are the store's own integers; their bounds let row groups be skipped."""
     distinct = sorted(set(keys))
     listed = ", ".join(map(str, distinct))

@@ -9,14 +9,15 @@ from whyflame.fields import FIELDS
 from whyflame.fold.names import Role, role_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from whyflame.fold.measures import Measure
     from whyflame.fold.where import Fragment
     from whyflame.store.running import RunningQuery
 
-__all__ = ["Steps", "sum_by_step"]
+__all__ = ["ENDED", "Labels", "Steps", "group_keys", "label_texts", "sum_by_step"]
 
+ENDED = "coalesce(end_ns, start_ns)"
 Labels = tuple[str | None, ...]
 
 
@@ -57,25 +58,37 @@ def sum_by_step(
         condition: WHERE clause over `operations`, which keeps to the time of `steps`.
         steps: The time steps.
     """
-    keys, params = [], []
-    for number, field in enumerate(fields):
-        spec = FIELDS.get(field)
-        keys.append(f"{spec.column if spec else 'extra[?]'} AS k{number}")
-        params += [] if spec else [field]
-    edge = "(coalesce(end_ns, start_ns) - ?::BIGINT) // ?::BIGINT AS edge"
+    keys, params = group_keys(fields)
+    edge = f"({ENDED} - ?::BIGINT) // ?::BIGINT AS edge"
     rows = query.rows(
         f"SELECT * FROM (SELECT {', '.join([*keys, edge, f'{measure.sum_expression} AS v'])} "
         f"FROM operations{condition.sql} GROUP BY ALL) WHERE v <> 0",
         [*params, steps.since_ns, steps.step_ns, *condition.params],
     )
-    shown = [_labels(query, field, {row[at] for row in rows}) for at, field in enumerate(fields)]
     found: dict[Labels, dict[int, int]] = {}
-    for *values, number, value in rows:
-        labels = tuple(texts.get(value) for texts, value in zip(shown, values, strict=True))
+    for labels, (number, value) in label_texts(query, fields, rows):
         points = found.setdefault(labels, {})
         at = steps.start_ns + number * steps.step_ns
         points[at] = points.get(at, 0) + value
     return found
+
+
+def group_keys(fields: Sequence[str]) -> tuple[list[str], list[str]]:
+    """SQL of the stored values of some fields, called k0, k1, ..., and its parameters."""
+    specs = [FIELDS.get(field) for field in fields]
+    keys = [f"{spec.column if spec else 'extra[?]'} AS k{n}" for n, spec in enumerate(specs)]
+    return keys, [field for field, spec in zip(fields, specs, strict=True) if spec is None]
+
+
+def label_texts(
+    query: RunningQuery, fields: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> Iterator[tuple[Labels, Sequence[Any]]]:
+    """Rows whose first columns are `group_keys`: the texts of these, and the rest."""
+    count = len(fields)
+    shown = [_labels(query, field, {row[at] for row in rows}) for at, field in enumerate(fields)]
+    for row in rows:
+        labels = (texts.get(value) for texts, value in zip(shown, row[:count], strict=True))
+        yield tuple(labels), row[count:]
 
 
 def _labels(query: RunningQuery, field: str, values: set[Any]) -> Mapping[Any, str | None]:

@@ -60,7 +60,8 @@ def test_the_published_go_client_calls_every_method(server: QueryServer, root: P
         "Diff": 200,
         "GetProfileStats": True,
         "AnalyzeQuery": True,
-        "SelectHeatmap": "unimplemented",
+        "SelectHeatmap": {"80": 1, "20": 1},
+        "exemplar": 80,
         "error": "invalid_argument",
     }
 
@@ -227,7 +228,6 @@ def test_formats_of_a_merge(server: QueryServer) -> None:
 @pytest.mark.parametrize(
     "method",
     [
-        "querier.v1.QuerierService/SelectHeatmap",
         "querier.v1.QuerierService/SelectSomethingOfTheNextVersion",
         "settings.v1.SettingsService/Set",
         "settings.v1.RecordingRulesService/ListRecordingRules",
@@ -246,8 +246,11 @@ def test_what_is_not_offered_is_said_in_connects_words(
     assert answer.json() == {"code": "unimplemented", "message": f"{name} is not offered"}
 
 
-def test_grafanas_app_finds_no_settings_and_goes_on(server: QueryServer) -> None:
-    path = "/settings.v1.SettingsService/Get"
+@pytest.mark.parametrize(
+    "path",
+    ["/settings.v1.SettingsService/Get", "/capabilities.v1.FeatureFlagsService/GetFeatureFlags"],
+)
+def test_grafanas_app_finds_no_settings_and_goes_on(server: QueryServer, path: str) -> None:
     assert server.http.post(path, json={}).json() == {}
     answer = server.http.post(path, headers={"Content-Type": "application/proto"})
     assert (answer.status_code, answer.content) == (200, b"")

@@ -47,6 +47,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "SelectMergeSpanProfile": {**SELECTION, "spanSelector": ["0000000000000001"]},
     "SelectMergeProfile": SELECTION,
     "SelectSeries": {**SELECTION, "step": 15},
+    "SelectHeatmap": {**SELECTION, "step": 15, "queryType": "HEATMAP_QUERY_TYPE_SPAN"},
     "Diff": {"left": SELECTION, "right": SELECTION},
 }
 METHOD = pytest.mark.parametrize("method", METHODS)

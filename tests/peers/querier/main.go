@@ -86,11 +86,22 @@ func (q question) ask(client querierv1connect.QuerierServiceClient) map[string]a
 	found["GetProfileStats"] = must(client.GetProfileStats(ctx, connect.NewRequest(&typesv1.GetProfileStatsRequest{}))).Msg.DataIngested
 	must(client.AnalyzeQuery(ctx, connect.NewRequest(&querierv1.AnalyzeQueryRequest{Start: q.start, End: q.end})))
 	found["AnalyzeQuery"] = true
-	_, err := client.SelectHeatmap(ctx, connect.NewRequest(&querierv1.SelectHeatmapRequest{}))
-	found["SelectHeatmap"] = connect.CodeOf(err).String()
+	heatmap := must(client.SelectHeatmap(ctx, connect.NewRequest(&querierv1.SelectHeatmapRequest{
+		ProfileTypeID: q.profileType, LabelSelector: q.selector, Start: q.start, End: q.end, Step: 10,
+		QueryType:    querierv1.HeatmapQueryType_HEATMAP_QUERY_TYPE_SPAN,
+		ExemplarType: typesv1.ExemplarType_EXEMPLAR_TYPE_SPAN,
+	}))).Msg.Series
+	found["SelectHeatmap"] = q.counts(heatmap)
+	single := must(client.SelectSeries(ctx, connect.NewRequest(&querierv1.SelectSeriesRequest{
+		ProfileTypeID: q.profileType, LabelSelector: q.selector, Start: q.start, End: q.end, Step: 600,
+		ExemplarType: typesv1.ExemplarType_EXEMPLAR_TYPE_INDIVIDUAL,
+	}))).Msg.Series[0].Points[0].Exemplars[0]
+	one := q.stacktraces(0)
+	one.ProfileIdSelector = []string{single.ProfileId}
+	found["exemplar"] = must(client.SelectMergeStacktraces(ctx, connect.NewRequest(one))).Msg.Flamegraph.Total
 	bad := q.stacktraces(0)
 	bad.SpanSelector = []string{"${__span.tags}"}
-	_, err = client.SelectMergeStacktraces(ctx, connect.NewRequest(bad))
+	_, err := client.SelectMergeStacktraces(ctx, connect.NewRequest(bad))
 	found["error"] = connect.CodeOf(err).String()
 	return found
 }
@@ -109,6 +120,21 @@ func (q question) sum(series []*typesv1.Series) map[string]float64 {
 		}
 	}
 	return sums
+}
+
+// counts gives how many were counted by the value of the largest of them.
+func (q question) counts(series []*typesv1.HeatmapSeries) map[int64]int32 {
+	counts := map[int64]int32{}
+	for _, slot := range series[0].Slots {
+		next := 0
+		for _, count := range slot.Counts {
+			if count > 0 {
+				counts[slot.Exemplars[next].Value] += count
+				next++
+			}
+		}
+	}
+	return counts
 }
 
 func total(profile *googlev1.Profile) int64 {

@@ -55,7 +55,7 @@ PAYLOAD = Payload(
 )
 
 NOT_ANSWERED = {
-    "types.v1.Point": {"annotations", "exemplars"},
+    "types.v1.Point": {"annotations"},
     "querier.v1.SelectMergeStacktracesResponse": {"async"},
     "querier.v1.AnalyzeQueryResponse": {"query_scopes", "query_impact"},
 }
@@ -101,8 +101,8 @@ def test_all_packages_are_compared() -> None:
     assert {name for name in NOT_ANSWERED if name.endswith("Request")} == set()
 
 
-def test_every_method_but_heatmaps_is_answered() -> None:
-    assert {method.name for method in SERVICE.methods} - set(METHODS) == {"SelectHeatmap"}
+def test_every_method_is_answered() -> None:
+    assert {method.name for method in SERVICE.methods} == set(METHODS)
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))

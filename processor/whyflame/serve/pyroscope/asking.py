@@ -21,7 +21,7 @@ from whyflame.serve.pyroscope.hierarchies import (
     profile_type,
 )
 from whyflame.serve.pyroscope.labels import Selection, field_of, read_selectors, whole
-from whyflame.serve.pyroscope.ranges import check_ids, check_range
+from whyflame.serve.pyroscope.ranges import check_ids, check_range, traces_of
 from whyflame.store.ask import fold_running
 from whyflame.store.below import operations_below
 from whyflame.store.owner import owned_by
@@ -64,7 +64,7 @@ class Wanted:
         spans, traces: Ids; at most one of the two is given.
         only_spans: Nothing is selected unless a span is.
         call_site: Frames with which the stacks begin.
-        profiles: Ids of single profiles, which whyflame has none of.
+        profiles: Ids of exemplars, each of which is a trace.
     """
 
     type_id: str
@@ -149,17 +149,17 @@ class Asking:
             )
         spans = check_ids(wanted.spans, 16, "span_selector")
         traces = check_ids(wanted.traces, 32, "trace_id_selector")
+        profiles = traces_of(wanted.profiles)
         selection = self.selection([wanted.selector])
         range_ = self.range(wanted.start, wanted.end)
-        is_nothing = wanted.profiles or (wanted.only_spans and not spans)
+        is_nothing = wanted.only_spans and not spans
         if kind.hierarchy is None or range_ is None or is_nothing:
             return None
         if not selection.taken([kind.hierarchy.type_id(kind.measure)]):
             return None
         # Rows without the measure add nothing, and need not be grouped.
         selection.only.append(Fragment(MEASURE_BY_NAME[kind.measure].is_known))
-        if traces:
-            selection.only.append(in_traces(traces))
+        selection.only += [in_traces(ids) for ids in (traces, profiles) if ids]
         if spans:
             selection.only.append(self._below(spans, range_))
             return self._projection(kind.hierarchy, kind.measure, selection, None)

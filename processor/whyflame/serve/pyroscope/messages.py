@@ -45,8 +45,12 @@ _PACKAGES: dict[str, str] = {
         ProfileType: ID 1 string, name 2 string, sample_type 4 string, sample_unit 5 string,
             period_type 6 string, period_unit 7 string
         Labels: labels 1 LabelPair*
-        Point: value 1 double, timestamp 2 int64
+        Exemplar: timestamp 1 int64, profile_id 2 string, span_id 3 string, value 4 int64,
+            labels 5 LabelPair*, trace_id 6 string
+        Point: value 1 double, timestamp 2 int64, exemplars 4 Exemplar*
         Series: labels 1 LabelPair*, points 2 Point*
+        HeatmapSlot: timestamp 1 int64, y_min 2 double*, counts 3 int32*, exemplars 4 Exemplar*
+        HeatmapSeries: labels 1 LabelPair*, slots 2 HeatmapSlot*
         LabelValuesRequest: name 1 string, matchers 2 string*, start 3 int64, end 4 int64
         LabelValuesResponse: names 1 string*
         LabelNamesRequest: matchers 1 string*, start 2 int64, end 3 int64
@@ -86,6 +90,10 @@ _PACKAGES: dict[str, str] = {
             stack_trace_selector 8 types.v1.StackTraceSelector?, limit 9 int64?,
             exemplar_type 10 types.v1.ExemplarType
         SelectSeriesResponse: series 1 types.v1.Series*
+        SelectHeatmapRequest: profile_typeID 1 string, label_selector 2 string, start 3 int64,
+            end 4 int64, step 5 double, group_by 6 string*, query_type 7 HeatmapQueryType,
+            exemplar_type 8 types.v1.ExemplarType, limit 9 int64?
+        SelectHeatmapResponse: series 1 types.v1.HeatmapSeries*
         DiffRequest: left 1 SelectMergeStacktracesRequest, right 2 SelectMergeStacktracesRequest
         DiffResponse: flamegraph 1 FlameGraphDiff
         Level: values 1 int64*
@@ -96,6 +104,7 @@ _PACKAGES: dict[str, str] = {
         AnalyzeQueryResponse:
         enum ProfileFormat PROFILE_FORMAT: UNSPECIFIED FLAMEGRAPH TREE DOT PPROF
         enum AsyncQueryType ASYNC_QUERY_TYPE: DISABLED FORCE
+        enum HeatmapQueryType HEATMAP_QUERY_TYPE: UNSPECIFIED INDIVIDUAL SPAN
     """,
 }
 _DECLARATION = re.compile(r"(?:enum (\w+) )?(\w+):\s*(.*)", re.DOTALL)
@@ -107,7 +116,7 @@ _LABELS = {
 }
 _SCALARS = {
     name: getattr(FieldDescriptorProto, f"TYPE_{name.upper()}")
-    for name in ("bool", "bytes", "double", "int64", "string", "uint32", "uint64")
+    for name in ("bool", "bytes", "double", "int32", "int64", "string", "uint32", "uint64")
 }
 
 

@@ -9,6 +9,7 @@ from whyflame.fold.pprof import PprofOptions, encode_message
 from whyflame.serve.pyroscope.asking import Asking, Wanted, same_measure
 from whyflame.serve.pyroscope.connect import ConnectError
 from whyflame.serve.pyroscope.dot import encode_dot
+from whyflame.serve.pyroscope.heatmaps import select_heatmap
 from whyflame.serve.pyroscope.labelling import label_names, label_values, series_labels
 from whyflame.serve.pyroscope.messages import message_class
 from whyflame.serve.pyroscope.ranges import MILLISECOND, TimeRange, check_max_nodes, check_order
@@ -154,6 +155,7 @@ METHODS: dict[str, Callable[[Asking, Any], Any]] = {
     "LabelNames": _label_names,
     "LabelValues": _label_values,
     "ProfileTypes": profile_types,
+    "SelectHeatmap": select_heatmap,
     "SelectMergeProfile": _merge_profile,
     "SelectMergeSpanProfile": _merge_span_profile,
     "SelectMergeStacktraces": _merge_stacktraces,

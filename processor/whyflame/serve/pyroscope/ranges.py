@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
     from whyflame.config import QueryConfig
 
-__all__ = ["TimeRange", "check_ids", "check_max_nodes", "check_range"]
+__all__ = ["TimeRange", "check_ids", "check_max_nodes", "check_range", "traces_of"]
 
 MILLISECOND = 1_000_000
 MAX_NODES = 1 << 20
 _MAX_TIME_MS = (1 << 63) // MILLISECOND - 1
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _TEMPLATE = re.compile(r"\$\{|\{\{|^\$")
 
 
@@ -108,3 +109,17 @@ def check_ids(ids: Sequence[str], digits: int, what: str) -> list[str]:
             f"{what} {text[:100]!r} is not {digits} hex digits, lower case{hint}",
         )
     return list(dict.fromkeys(ids))
+
+
+def traces_of(profiles: Sequence[str]) -> list[str]:
+    """Ids of traces from those of profiles.
+
+    Raises:
+        ConnectError: One is no UUID.
+    """
+    for text in profiles:
+        if not _UUID.fullmatch(text):
+            raise ConnectError(
+                "invalid_argument", f"profile_id_selector {text[:100]!r} is no UUID of an exemplar"
+            )
+    return [text.replace("-", "").lower() for text in profiles]

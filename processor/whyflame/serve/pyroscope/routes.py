@@ -31,7 +31,10 @@ __all__ = ["pyroscope_routes"]
 
 _LOG = logging.getLogger(__name__)
 _SERVICE = "/querier.v1.QuerierService/"
-_SETTINGS = "/settings.v1.SettingsService/Get"
+_KEPT_AT_A_SERVER = (
+    "/settings.v1.SettingsService/Get",
+    "/capabilities.v1.FeatureFlagsService/GetFeatureFlags",
+)
 _OTHER_SERVICES = (
     "/settings.v1.SettingsService/",
     "/settings.v1.RecordingRulesService/",
@@ -51,7 +54,7 @@ def pyroscope_routes(runner: Runner, config: Config, clock_ns: Callable[[], int]
         Route(_SERVICE + name, functools.partial(server.method, name), methods=["POST"])
         for name in METHODS
     ]
-    methods.append(Route(_SETTINGS, server.settings, methods=["POST"]))
+    methods += [Route(path, server.nothing, methods=["POST"]) for path in _KEPT_AT_A_SERVER]
     # Also what later versions of Grafana ask for: they hide what is answered like this.
     others = [
         Route(f"{service}{{method}}", server.unimplemented, methods=["POST"])
@@ -83,8 +86,8 @@ class _Server:
         except Exception as error:  # noqa: BLE001 - a client is told in its own protocol
             return _refused(error)
 
-    async def settings(self, request: Request) -> Response:
-        """What Grafana's app keeps at a server: nothing here, so that it goes on with its own."""
+    async def nothing(self, request: Request) -> Response:
+        """Settings and flags of Grafana's app: none here, so that it goes on with its own."""
         codec = connect.codec_of(request)
         if codec is None:
             return _unknown_codec()

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from whyflame.fold.measures import find_measure
-from whyflame.fold.projection import compile_filter
 from whyflame.serve.pyroscope.asking import Asking, Wanted
 from whyflame.serve.pyroscope.connect import ConnectError
-from whyflame.serve.pyroscope.labels import field_of
+from whyflame.serve.pyroscope.exemplars import Exemplars
 from whyflame.serve.pyroscope.messages import message_class
 from whyflame.serve.pyroscope.ranges import MILLISECOND
-from whyflame.store.timeline import Steps, sum_by_step
+from whyflame.serve.pyroscope.stepping import (
+    LabelPairs,
+    Stepping,
+    add_labels,
+    check_limit,
+    step_ms_of,
+    stepping,
+)
+from whyflame.store.spread import TraceSum, largest_by_step
+from whyflame.store.timeline import sum_by_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,10 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Line", "select_series", "timelines"]
 
-MAX_STEPS = 100_000
-_NANO_PER_MICRO = 1000
-
-Line = tuple[tuple[tuple[str, str], ...], dict[int, float]]
+Line = tuple[LabelPairs, dict[int, float]]
 """Labels, and values by time in ms."""
 
 
@@ -33,19 +36,31 @@ def select_series(asking: Asking, request: Any) -> Message:
     wanted = Wanted(request.profile_typeID, request.label_selector, request.start, request.end)
     if request.stack_trace_selector.call_site:
         raise ConnectError("unimplemented", "stack_trace_selector is not offered for series")
-    if request.limit < 0:
-        raise ConnectError("invalid_argument", f"limit is not negative: {request.limit}")
-    step_ms = round(request.step * 1000) if 0 < request.step < 1 << 40 else 0
-    lines = timelines(asking, wanted, step_ms, request.group_by)
+    check_limit(request.limit)
     response = message_class("SelectSeriesResponse")()
-    made: Any = response
-    for labels, points in lines[: request.limit or None]:
-        series = made.series.add()
-        for name, value in labels:
-            series.labels.add(name=name, value=value)
-        for time_ms, sum_ in sorted(points.items()):
-            series.points.add(value=sum_, timestamp=time_ms)
+    asked = stepping(asking, wanted, step_ms_of(request.step), request.group_by)
+    if asked is None:
+        return response
+    lines = _lines(asking, asked)[: request.limit or None]
+    exemplars = Exemplars(asking, request.exemplar_type, request.group_by, asked.scale)
+    largest = _largest(asking, asked) if exemplars.are_wanted else {}
+    exemplars.look_up(one for labels, _ in lines for one in largest.get(labels, {}).values())
+    for labels, points in lines:
+        _write(response, labels, points, largest.get(labels, {}), exemplars)
     return response
+
+
+def _write(
+    response: Any,
+    labels: LabelPairs,
+    points: dict[int, float],
+    largest: dict[int, TraceSum],
+    exemplars: Exemplars,
+) -> None:
+    series = response.series.add()
+    add_labels(series, labels)
+    for time_ms, sum_ in sorted(points.items()):
+        exemplars.write(series.points.add(value=sum_, timestamp=time_ms), largest.get(time_ms))
 
 
 def timelines(
@@ -56,30 +71,29 @@ def timelines(
     Raises:
         UsageError: The request is not a question.
     """
-    if step_ms < 1:
-        raise ConnectError("invalid_argument", "step is at least 0.001 seconds")
-    projection = asking.projection(wanted)
-    range_ = asking.range(wanted.start, wanted.end)
-    if projection is None or range_ is None:
-        return []
-    if (range_.end_ms - range_.start_ms) // step_ms > MAX_STEPS:
-        raise ConnectError("invalid_argument", f"more than {MAX_STEPS} steps: choose a longer step")
-    labels = {name: found for name in group_by if (found := field_of(name, asking.promoted))}
-    steps = Steps(range_.start_ms * MILLISECOND, range_.end_ms * MILLISECOND, step_ms * MILLISECOND)
-    measure = find_measure(projection.default)
-    condition = compile_filter(
-        replace(projection, since_ns=steps.since_ns, until_ns=steps.until_ns)
-    )
-    fields = list(labels.values())
-    sums = sum_by_step(asking.running, measure, fields, condition, steps)
-    scale = _NANO_PER_MICRO if measure.unit == "nanousd" else 1
+    asked = stepping(asking, wanted, step_ms, group_by)
+    return [] if asked is None else _lines(asking, asked)
+
+
+def _lines(asking: Asking, asked: Stepping) -> list[Line]:
+    sums = sum_by_step(asking.running, asked.measure, asked.fields, asked.in_steps, asked.steps)
     ordered = sorted(
         sums.items(), key=lambda item: (-sum(item[1].values()), [text or "" for text in item[0]])
     )
     return [
         (
-            tuple((name, text) for name, text in sorted(zip(labels, values, strict=True)) if text),
-            {at // MILLISECOND: value / scale for at, value in points.items()},
+            asked.labelled(texts),
+            {at // MILLISECOND: value / asked.scale for at, value in points.items()},
         )
-        for values, points in ordered
+        for texts, points in ordered
     ]
+
+
+def _largest(asking: Asking, asked: Stepping) -> dict[LabelPairs, dict[int, TraceSum]]:
+    found = largest_by_step(
+        asking.running, asked.measure, asked.fields, asked.in_steps, asked.steps
+    )
+    return {
+        asked.labelled(texts): {at // MILLISECOND: one for at, one in points.items()}
+        for texts, points in found.items()
+    }
