@@ -26,6 +26,7 @@ from whyflame.store.totals import totals
 from whyflame_exporters.profile_ids import PROFILE_ID, mark_agent_roots
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from whyflame.store.duck import Store
@@ -159,16 +160,14 @@ def test_series_sum_up_to_the_totals(pushed: Pushed, name: str, flavour: str) ->
     assert sums["operations"] == calls
 
 
-def marked(name: str) -> set[str]:
-    """Profile ids on the spans of a case that are forwarded in one request."""
-    request = ExportTraceServiceRequest()
-    for signal, body in corpus.cases()[name].requests():
-        if signal == "traces":
-            request.MergeFromString(body)
-    sent = ExportTraceServiceRequest.FromString(mark_agent_roots(request.SerializeToString()))
+def marked(requests: Iterable[bytes]) -> set[str]:
+    """Profile ids on the spans of requests that are forwarded one by one."""
     return {
         attribute.value.string_value
-        for resource in sent.resource_spans
+        for request in requests
+        for resource in ExportTraceServiceRequest.FromString(
+            mark_agent_roots(request)
+        ).resource_spans
         for scope in resource.scope_spans
         for span in scope.spans
         for attribute in span.attributes
@@ -176,8 +175,30 @@ def marked(name: str) -> set[str]:
     }
 
 
+def as_sent(name: str) -> list[bytes]:
+    """Trace requests of a case."""
+    return [body for signal, body in corpus.cases()[name].requests() if signal == "traces"]
+
+
+def merged(name: str) -> bytes:
+    """All of them as one."""
+    together = ExportTraceServiceRequest()
+    for body in as_sent(name):
+        together.MergeFromString(body)
+    return together.SerializeToString()
+
+
 @pytest.mark.parametrize("name", corpus.names())
 def test_a_link_from_an_agent_span_opens_its_flame_graph(pushed: Pushed, name: str) -> None:
     """Outermost agent spans carry the id that the samples of all their operations carry."""
     assert pushed.roots[name] <= pushed.linked[name]
-    assert pushed.roots[name] <= marked(name)
+    assert pushed.roots[name] <= marked([merged(name)])
+
+
+def test_no_link_opens_an_empty_flame_graph(pushed: Pushed) -> None:
+    """Whichever request a span comes in: a sub-agent's ends, and is sent, before its parent's."""
+    roots = {(name, root) for name in corpus.names() for root in pushed.roots[name]}
+    linked = {(name, link) for name in corpus.names() for link in pushed.linked[name]}
+    marks = {(name, mark) for name in corpus.names() for mark in marked(as_sent(name))}
+    assert marks <= linked
+    assert len(marks & roots) > 0.98 * len(roots)

@@ -28,6 +28,7 @@ from whyflame.index.dead_letters import DeadLetters
 from whyflame.journal import Encoding, Frame, Position, Signal, pending_bytes
 from whyflame.journal.frame import HEADER_BYTES
 from whyflame_exporters.forward import ForwardExporter
+from whyflame_exporters.profile_ids import PROFILE_ID, mark_agent_roots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -294,6 +295,37 @@ def test_profile_ids_are_set_on_the_first_agent_spans(sink: OtlpSink) -> None:
                     span.attributes.remove(attribute)
     assert found == {"planner": "0000000000000002", "other": "0000000000000005"}
     assert request == ExportTraceServiceRequest.FromString(sent)
+
+
+LOCAL, REMOTE = 0x100, 0x300
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [(LOCAL, {"root"}), (REMOTE, {"root", "agent"}), (0, {"root", "agent"})],
+)
+def test_an_agent_with_more_above_it_in_its_process_has_no_profile_id(
+    flags: int, expected: set[str]
+) -> None:
+    """What stands above it may be an agent, whose samples its own are. Old SDKs do not say."""
+    oi = "openinference.instrumentation.langchain"
+    request = ExportTraceServiceRequest.FromString(
+        otlp.traces(
+            otlp.Row(oi, "chain", {"openinference.span.kind": "CHAIN"}, id=2, parent=1),
+            otlp.Row(oi, "agent", AGENT, id=3, parent=2),
+            otlp.Row(oi, "root", AGENT, trace=2, id=4),
+        )
+    )
+    for resource in request.resource_spans:
+        for span in resource.scope_spans[0].spans:
+            span.flags = LOCAL if span.name == "agent" else flags
+    marked = ExportTraceServiceRequest.FromString(mark_agent_roots(request.SerializeToString()))
+    assert expected == {
+        span.name
+        for resource in marked.resource_spans
+        for span in resource.scope_spans[0].spans
+        if any(attribute.key == PROFILE_ID for attribute in span.attributes)
+    }
 
 
 @pytest.mark.parametrize(
