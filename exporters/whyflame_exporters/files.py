@@ -48,8 +48,8 @@ class FilesExporter:
     def __init__(
         self, name: str, options: Mapping[str, Any], clock_ns: Callable[[], int] = time.time_ns
     ) -> None:
-        read: FilesOptions = read_options(FilesOptions, options, f"exporters.{name}")
-        if bool(read.directory) == bool("s3" in options):
+        read = read_options(FilesOptions, options, f"exporters.{name}")
+        if bool(read.directory) == ("s3" in options):
             raise ConfigError(f"exporters.{name}: needs directory or s3, one of them")
         self._target: Folder | Bucket = Folder(Path(read.directory).expanduser())
         if "s3" in options:

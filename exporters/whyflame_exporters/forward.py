@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whyflame.config.fields import setting
 from whyflame.config.reading import read_options
+from whyflame_exporters.http import gzip_body, tenant_header
 from whyflame_exporters.profile_ids import mark_agent_roots
 from whyflame_exporters.server import PROTOBUF, ServerExporter, ServerOptions
 
@@ -23,8 +23,6 @@ _METHODS = {
     "logs": "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
     "metrics": "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
 }
-_TENANT = "X-Scope-OrgID"
-_GZIP_WINDOW = 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class ForwardExporter(ServerExporter):
     """
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
-        read: ForwardOptions = read_options(ForwardOptions, options, f"exporters.{name}")
+        read = read_options(ForwardOptions, options, f"exporters.{name}")
         self._options = read
         self._gzips = read.compression == "gzip"
         super().__init__(name, read, gzips=self._gzips)
@@ -62,8 +60,7 @@ class ForwardExporter(ServerExporter):
         body = request.body
         if self._options.profile_ids and request.signal == "traces":
             body = mark_agent_roots(body)
-        tenant = self._options.tenant_id or request.tenant
-        headers = {_TENANT: tenant} if tenant else {}
+        headers = tenant_header(self._options.tenant_id or request.tenant)
         if self._grpc is not None:
             answer = self._grpc.call(_METHODS[request.signal], body, headers)
         else:
@@ -73,10 +70,9 @@ class ForwardExporter(ServerExporter):
     def _over_http(self, signal: str, body: bytes, headers: dict[str, str]) -> bytes:
         headers["Content-Type"] = PROTOBUF
         if self._gzips:
-            packer = zlib.compressobj(1, zlib.DEFLATED, _GZIP_WINDOW)
-            body = packer.compress(body) + packer.flush()
+            body = gzip_body(body)
             headers["Content-Encoding"] = "gzip"
-        answer = self._post(f"/v1/{signal}", body, headers)
+        answer = self._http.post(f"/v1/{signal}", body, headers)
         is_protobuf = answer.headers.get("content-type", "").startswith(PROTOBUF)
         return answer.body if is_protobuf else b""
 

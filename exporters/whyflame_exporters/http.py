@@ -6,6 +6,7 @@ import base64
 import re
 import ssl
 import threading
+import zlib
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
@@ -16,14 +17,17 @@ from whyflame.config import read_secret
 from whyflame.config.fields import section, setting
 from whyflame.errors import ConfigError
 from whyflame.export import UnavailableError
-from whyflame_exporters.answers import Answer
+from whyflame_exporters.answers import Answer, answer_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["BasicAuth", "Endpoint", "EndpointOptions", "TlsOptions", "headers_of"]
+__all__ = [
+    "BasicAuth", "Endpoint", "EndpointOptions", "TlsOptions", "gzip_body", "headers_of", "tenant_header",
+]  # fmt: skip
 
 _MAX_ANSWER_BYTES = 64 << 10
+_GZIP_WINDOW = 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,17 @@ def headers_of(options: EndpointOptions) -> dict[str, str]:
     return headers
 
 
+def tenant_header(tenant: str) -> dict[str, str]:
+    """Whose the data are, as Grafana's servers are told; nothing without tenants."""
+    return {"X-Scope-OrgID": tenant} if tenant else {}
+
+
+def gzip_body(body: bytes) -> bytes:
+    """Gzip without name and time: equal bodies stay equal bytes."""
+    packer = zlib.compressobj(1, zlib.DEFLATED, _GZIP_WINDOW)
+    return packer.compress(body) + packer.flush()
+
+
 class Endpoint:
     """Requests to one server from several threads, a kept-alive connection for each.
 
@@ -106,8 +121,17 @@ class Endpoint:
             self._ssl = self._make_ssl()
 
     def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """POST, and its answer; see `request`."""
-        return self.request("POST", path, body, headers)
+        """POST, and the answer of a success.
+
+        Raises:
+            PermanentError: The server refused the request.
+            TransientError: It may pass later.
+        """
+        answer = self.request("POST", path, body, headers)
+        error = answer_error(answer)
+        if error is not None:
+            raise error
+        return answer
 
     def request(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         """One request and its answer.

@@ -17,6 +17,7 @@ from whyflame.config.reading import read_options
 from whyflame.errors import ConfigError, PermanentError, TransientError
 from whyflame.export import RateLimitedError, TooLargeError
 from whyflame.export.reshape import unpack
+from whyflame_exporters.http import tenant_header
 from whyflame_exporters.server import PROTOBUF, ServerExporter, ServerOptions
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class OtlpProfilesExporter(ServerExporter):
     """
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
-        read: OtlpProfilesOptions = read_options(OtlpProfilesOptions, options, f"exporters.{name}")
+        read = read_options(OtlpProfilesOptions, options, f"exporters.{name}")
         super().__init__(name, read)
         self._options = read
         self._taken: dict[tuple[int, int], int] = {}
@@ -90,11 +91,11 @@ class OtlpProfilesExporter(ServerExporter):
             self._taken.pop(key, None)
 
     def _deliver(self, body: bytes, tenant: str) -> None:
-        headers = {"X-Scope-OrgID": tenant} if tenant else {}
+        headers = tenant_header(tenant)
         if self._grpc is not None:
             self._grpc.call(_METHOD, body, headers)
         else:
-            self._post(self._options.path, body, headers | {"Content-Type": PROTOBUF})
+            self._http.post(self._options.path, body, headers | {"Content-Type": PROTOBUF})
 
     def _remember(self, key: tuple[int, int], number: int) -> None:
         """Requests of a payload that were taken; a payload that was given up is forgotten in time."""

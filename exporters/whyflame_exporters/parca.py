@@ -46,7 +46,7 @@ class ParcaExporter(ServerExporter):
         if self._grpc is not None:
             self._grpc.call(_METHOD, encode_proto(payload), {})
         else:
-            self._post(_PATH, encode_json(payload), {"Content-Type": "application/json"})
+            self._http.post(_PATH, encode_json(payload), {"Content-Type": "application/json"})
 
 
 def encode_json(payload: Payload) -> bytes:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import uuid
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whyflame.config.fields import setting
 from whyflame.config.reading import read_options
 from whyflame.wire import bytes_field, text_field
-from whyflame_exporters.answers import answer_error
-from whyflame_exporters.http import Endpoint, EndpointOptions
+from whyflame_exporters.http import Endpoint, EndpointOptions, gzip_body, tenant_header
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["PyroscopeExporter", "PyroscopeOptions", "encode_json", "encode_proto"]
 
 _PATH = "/push.v1.PusherService/Push"
-_TENANT = "X-Scope-OrgID"
 _NAMESPACE = uuid.UUID("6f6e5a0c-6d1b-4a53-9d6e-2f4b7a6c9d10")
 
 
@@ -55,9 +52,7 @@ class PyroscopeExporter:
     preferred_settings: ClassVar[dict[str, Any]] = {"span_links": "root"}
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
-        self._options: PyroscopeOptions = read_options(
-            PyroscopeOptions, options, f"exporters.{name}"
-        )
+        self._options = read_options(PyroscopeOptions, options, f"exporters.{name}")
         self._endpoint = Endpoint(name, self._options)
         self._headers = {
             "Content-Type": f"application/{self._options.encoding}",
@@ -76,14 +71,9 @@ class PyroscopeExporter:
         encode = encode_json if self._options.encoding == "json" else encode_proto
         body = encode(payload)
         if self._options.compression == "gzip":
-            body = _gzip(body)
-        headers = dict(self._headers)
-        tenant = self._options.tenant_id or payload.tenant
-        if tenant:
-            headers[_TENANT] = tenant
-        error = answer_error(self._endpoint.post(_PATH, body, headers))
-        if error is not None:
-            raise error
+            body = gzip_body(body)
+        tenant = tenant_header(self._options.tenant_id or payload.tenant)
+        self._endpoint.post(_PATH, body, self._headers | tenant)
 
     def close(self, deadline_seconds: float) -> None:  # noqa: ARG002 - closing does not wait
         """Close the connections."""
@@ -116,9 +106,3 @@ def encode_proto(payload: Payload) -> bytes:
     )
     sample = bytes_field(1, payload.body) + text_field(2, _profile_id(payload))
     return bytes_field(1, labels + bytes_field(2, sample))
-
-
-def _gzip(body: bytes) -> bytes:
-    """Gzip without name and time: equal bodies stay equal bytes."""
-    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
-    return packer.compress(body) + packer.flush()

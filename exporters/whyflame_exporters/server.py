@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import grpc
 
 from whyflame.config.fields import setting
-from whyflame_exporters.answers import Answer, answer_error
 from whyflame_exporters.http import Endpoint, EndpointOptions
 from whyflame_exporters.rpc import GrpcEndpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["PROTOBUF", "ServerExporter", "ServerOptions"]
 
@@ -51,11 +46,3 @@ class ServerExporter:
     def close(self, deadline_seconds: float) -> None:  # noqa: ARG002 - closing does not wait
         """Close the connections; calls under way end."""
         (self._grpc or self._http).close()
-
-    def _post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """One HTTP request; what is no success is raised as what it means."""
-        answer = self._http.post(path, body, headers)
-        error = answer_error(answer)
-        if error is not None:
-            raise error
-        return answer

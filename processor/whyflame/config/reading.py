@@ -25,6 +25,7 @@ _SECRET_KEY = re.compile(
     r"|credentials?)$",
     re.IGNORECASE,
 )
+_Options = typing.TypeVar("_Options")
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 
@@ -68,7 +69,7 @@ def parse(
     return _parse(mapping, Place(source), environment)
 
 
-def read_options(cls: type[Any], mapping: Mapping[str, Any], source: str) -> Any:
+def read_options(cls: type[_Options], mapping: Mapping[str, Any], source: str) -> _Options:
     """A settings dataclass of an extension, such as an exporter, from the mapping users wrote.
 
     Args:
@@ -79,7 +80,8 @@ def read_options(cls: type[Any], mapping: Mapping[str, Any], source: str) -> Any
     Raises:
         ConfigError: An unknown key or a wrong value.
     """
-    return _read_block(cls, mapping, Place(source))
+    options: _Options = _read_block(cls, mapping, Place(source))
+    return options
 
 
 def _parse(content: object, place: Place, environment: Mapping[str, str] | None) -> Config:

@@ -133,7 +133,7 @@ def split_options(
         ConfigError: A shared key has a wrong value.
     """
     common = {key: value for key, value in options.items() if key in _KEYS}
-    settings: ExportSettings = read_options(ExportSettings, common, f"exporters.{name}")
+    settings = read_options(ExportSettings, common, f"exporters.{name}")
     _check_names(name, settings, promoted)
     return settings, {key: value for key, value in options.items() if key not in _KEYS}
 
@@ -147,7 +147,7 @@ def split_forward_options(
         ConfigError: A shared key has a wrong value.
     """
     common = {key: value for key, value in options.items() if key in _FORWARD_KEYS}
-    settings: ForwardSettings = read_options(ForwardSettings, common, f"exporters.{name}")
+    settings = read_options(ForwardSettings, common, f"exporters.{name}")
     for word in settings.signals:
         if word not in _SIGNALS:
             raise ConfigError(

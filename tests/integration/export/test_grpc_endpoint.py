@@ -55,9 +55,7 @@ def serve() -> Iterator[Callable[..., Port]]:
 
 
 def call(url: str, **options: Any) -> bytes:
-    read: EndpointOptions = read_options(
-        EndpointOptions, {"url": url, "timeout": "5s", **options}, "exporters.out"
-    )
+    read = read_options(EndpointOptions, {"url": url, "timeout": "5s", **options}, "exporters.out")
     endpoint = GrpcEndpoint("out", read)
     endpoint.start()
     try:
@@ -113,6 +111,6 @@ def test_a_client_certificate_is_shown(serve: Callable[..., Port], tmp_path: Pat
     ],
 )
 def test_what_cannot_be_had_shows_at_start(options: dict[str, Any], text: str) -> None:
-    read: EndpointOptions = read_options(EndpointOptions, options, "exporters.out")
+    read = read_options(EndpointOptions, options, "exporters.out")
     with pytest.raises(ConfigError, match=text):
         GrpcEndpoint("out", read).start()
