@@ -10,7 +10,8 @@ use std::mem::MaybeUninit;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr;
 
-use crate::python::{given, raw, shielded, Answer, Borrowed, Owned, Raw};
+use crate::module::{raw, shielded};
+use crate::python::{given, Answer, Borrowed, Owned, Raw};
 
 extern "C" {
     fn PyEval_SaveThread() -> *mut c_void;

@@ -6,12 +6,14 @@
 mod arguments;
 mod bags;
 mod beside;
+mod buffer;
 mod checksum;
 mod conversation;
 mod crc;
 mod features;
 mod json;
 mod messages;
+mod module;
 mod otlp;
 mod prompts;
 mod python;
@@ -22,8 +24,10 @@ mod words;
 use std::ffi::CStr;
 
 use beside::Job;
+use buffer::Buffer;
 use features::Extractor;
-use python::{enter, module, Answer, Borrowed, Buffer, Capsule, Failure, Method, Owned, Raw};
+use module::{enter, module, Method};
+use python::{Answer, Borrowed, Capsule, Failure, Owned, Raw};
 use vocabulary::{read_words, Edges, Vocabulary, SIGNS};
 
 unsafe extern "C" fn prepare(_: Raw, arguments: *const Raw, count: isize) -> Raw {

@@ -6,7 +6,6 @@
 use std::ffi::{c_void, CStr};
 use std::marker::PhantomData;
 use std::os::raw::{c_char, c_int, c_longlong};
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::{self, NonNull};
 
 #[repr(C)]
@@ -15,64 +14,24 @@ pub struct PyObject {
     kind: *mut c_void,
 }
 
+impl PyObject {
+    /// The head of an object that is written out here.
+    pub fn new() -> PyObject {
+        PyObject {
+            references: 1,
+            kind: ptr::null_mut(),
+        }
+    }
+}
+
 pub type Raw = *mut PyObject;
-pub type Fast = unsafe extern "C" fn(Raw, *const Raw, isize) -> Raw;
-
-#[repr(C)]
-pub struct Method {
-    name: *const c_char,
-    call: Option<Fast>,
-    flags: c_int,
-    doc: *const c_char,
-}
-
-#[repr(C)]
-pub struct ModuleDef {
-    base: PyObject,
-    init: *mut c_void,
-    index: isize,
-    copy: *mut c_void,
-    name: *const c_char,
-    doc: *const c_char,
-    size: isize,
-    methods: *mut Method,
-    slots: *mut c_void,
-    traverse: *mut c_void,
-    clear: *mut c_void,
-    free: *mut c_void,
-}
-
-/// `Py_buffer`, part of the stable ABI since 3.11.
-#[repr(C)]
-struct View {
-    content: *mut c_void,
-    owner: Raw,
-    size: isize,
-    item_size: isize,
-    is_read_only: c_int,
-    dimensions: c_int,
-    format: *mut c_char,
-    shape: *mut isize,
-    strides: *mut isize,
-    suboffsets: *mut isize,
-    internal: *mut c_void,
-}
-
-const SIMPLE: c_int = 0;
-const FASTCALL: c_int = 0x80;
-const ABI3: c_int = 3;
 
 extern "C" {
     static mut _Py_NoneStruct: PyObject;
-    static mut PyExc_RuntimeError: Raw;
-    static mut PyExc_ValueError: Raw;
     fn Py_IncRef(object: Raw);
     fn Py_DecRef(object: Raw);
-    fn PyErr_SetString(kind: Raw, message: *const c_char);
     fn PyErr_Clear();
     fn PyErr_Occurred() -> Raw;
-    fn PyModule_Create2(definition: *mut ModuleDef, api: c_int) -> Raw;
-    fn PyModule_AddStringConstant(module: Raw, name: *const c_char, text: *const c_char) -> c_int;
     fn PyObject_GetAttr(object: Raw, name: Raw) -> Raw;
     fn PyObject_CallObject(callable: Raw, arguments: Raw) -> Raw;
     fn PyObject_IsTrue(object: Raw) -> c_int;
@@ -92,8 +51,6 @@ extern "C" {
     fn PyTuple_Size(tuple: Raw) -> isize;
     fn PyTuple_GetItem(tuple: Raw, at: isize) -> Raw;
     fn PyTuple_SetItem(tuple: Raw, at: isize, item: Raw) -> c_int;
-    fn PyObject_GetBuffer(object: Raw, view: *mut View, flags: c_int) -> c_int;
-    fn PyBuffer_Release(view: *mut View);
     fn PyCapsule_New(
         pointer: *mut c_void,
         name: *const c_char,
@@ -135,7 +92,7 @@ impl Owned {
         Borrowed(self.0, PhantomData)
     }
 
-    fn into_raw(self) -> Raw {
+    pub fn into_raw(self) -> Raw {
         let raw = self.0.as_ptr();
         std::mem::forget(self);
         raw
@@ -225,7 +182,7 @@ impl<'a> Borrowed<'a> {
             .ok_or(Failure::Raised)
     }
 
-    fn raw(self) -> Raw {
+    pub fn raw(self) -> Raw {
         self.0.as_ptr()
     }
 
@@ -325,54 +282,8 @@ pub fn string(content: &[u8]) -> Answer<Owned> {
     }
 }
 
-/// Memory of an object that has some: of bytes, of a part of a mapping. It stays while this lives.
-pub struct Buffer<'a>(View, PhantomData<&'a ()>);
-
-impl<'a> Borrowed<'a> {
-    pub fn buffer(self) -> Answer<Buffer<'a>> {
-        let mut view = std::mem::MaybeUninit::<View>::zeroed();
-        match unsafe { PyObject_GetBuffer(self.raw(), view.as_mut_ptr(), SIMPLE) } {
-            0 => Ok(Buffer(unsafe { view.assume_init() }, PhantomData)),
-            _ => Err(Failure::Raised),
-        }
-    }
-}
-
-impl Buffer<'_> {
-    /// Nobody may write to it meanwhile, as with every reader of such memory.
-    pub fn content(&self) -> &[u8] {
-        match self.0.size {
-            0 => &[],
-            size => unsafe { std::slice::from_raw_parts(self.0.content.cast(), size as usize) },
-        }
-    }
-}
-
-impl Drop for Buffer<'_> {
-    fn drop(&mut self) {
-        unsafe { PyBuffer_Release(&mut self.0) }
-    }
-}
-
-/// Every call from Python passes here: no panic crosses the border, errors become exceptions.
-///
 /// # Safety
-/// `arguments` points to `count` objects that live as long as the call, as Python promises.
-pub unsafe fn enter<const N: usize>(
-    arguments: *const Raw,
-    count: isize,
-    run: fn([Borrowed<'_>; N]) -> Answer<Owned>,
-) -> Raw {
-    raw(shielded(|| run(given(arguments, count)?)))
-}
-
-/// What Python gets: null where an exception is set.
-pub fn raw(found: Option<Owned>) -> Raw {
-    found.map_or(ptr::null_mut(), Owned::into_raw)
-}
-
-/// # Safety
-/// As of `enter`; 'a is the call.
+/// `arguments` points to `count` objects that live as long as 'a, the call.
 pub unsafe fn given<'a, const N: usize>(
     arguments: *const Raw,
     count: isize,
@@ -385,76 +296,4 @@ pub unsafe fn given<'a, const N: usize>(
         *place = Borrowed::take(*arguments.add(at))?;
     }
     Ok(given)
-}
-
-/// What comes out of it; None, and an exception is set, where it fails or panics.
-pub fn shielded<T>(run: impl FnOnce() -> Answer<T>) -> Option<T> {
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(found)) => return Some(found),
-        Ok(Err(Failure::Raised)) => {}
-        Ok(Err(Failure::Unfit(why))) => unsafe {
-            PyErr_SetString(PyExc_ValueError, why.as_ptr().cast())
-        },
-        Err(_) => unsafe {
-            PyErr_SetString(
-                PyExc_RuntimeError,
-                "the native part failed\0".as_ptr().cast(),
-            )
-        },
-    }
-    None
-}
-
-impl Method {
-    pub const fn new(name: &'static str, call: Fast, doc: &'static str) -> Method {
-        Method {
-            name: name.as_ptr().cast(),
-            call: Some(call),
-            flags: FASTCALL,
-            doc: doc.as_ptr().cast(),
-        }
-    }
-
-    pub const fn end() -> Method {
-        Method {
-            name: ptr::null(),
-            call: None,
-            flags: 0,
-            doc: ptr::null(),
-        }
-    }
-}
-
-/// The module with its texts and functions; every text ends with a NUL. Called once, by the import.
-pub fn module(
-    name: &'static str,
-    texts: &[(&'static str, &'static str)],
-    methods: Vec<Method>,
-) -> Raw {
-    // A panic's message may quote content: nothing is written about it.
-    std::panic::set_hook(Box::new(|_| {}));
-    let definition = Box::new(ModuleDef {
-        base: PyObject {
-            references: 1,
-            kind: ptr::null_mut(),
-        },
-        init: ptr::null_mut(),
-        index: 0,
-        copy: ptr::null_mut(),
-        name: name.as_ptr().cast(),
-        doc: ptr::null(),
-        size: -1,
-        methods: Box::leak(methods.into_boxed_slice()).as_mut_ptr(),
-        slots: ptr::null_mut(),
-        traverse: ptr::null_mut(),
-        clear: ptr::null_mut(),
-        free: ptr::null_mut(),
-    });
-    unsafe {
-        let made = PyModule_Create2(Box::leak(definition), ABI3);
-        for (name, text) in texts.iter().filter(|_| !made.is_null()) {
-            PyModule_AddStringConstant(made, name.as_ptr().cast(), text.as_ptr().cast());
-        }
-        made
-    }
 }

@@ -8,11 +8,11 @@ from __future__ import annotations
 from whyflame import __version__
 
 try:
-    import whyflame_native
+    from whyflame_native import _native
 except ImportError:
     _found = None
 else:
-    _found = whyflame_native
+    _found = _native
 
 __all__ = ["NAMES", "described", "part"]
 

@@ -44,9 +44,12 @@ def test_only_one_of_the_same_version_is_used(
     """Another one may give other features for the same text; one that was not built anew lacks functions."""
     module = None
     if version is not None:
-        module = ModuleType("whyflame_native")
+        module = ModuleType("whyflame_native._native")
         vars(module).update(dict.fromkeys(names), VERSION=version)
-    monkeypatch.setitem(sys.modules, "whyflame_native", module)
+    package = ModuleType("whyflame_native")
+    package.__path__ = []
+    monkeypatch.setitem(sys.modules, "whyflame_native", package)
+    monkeypatch.setitem(sys.modules, "whyflame_native._native", module)
     found = reload(native)
     monkeypatch.undo()
     assert (found.part is not None) is is_used
@@ -55,11 +58,14 @@ def test_only_one_of_the_same_version_is_used(
 
 def test_what_is_asked_for_is_what_it_gives(root: Path) -> None:
     """A new function is asked for, so that a build without it is known as such."""
-    stub = ast.parse((root / "native" / "whyflame_native" / "__init__.py").read_text())
-    given = {
-        one.name for node in stub.body if isinstance(node, ast.ImportFrom) for one in node.names
-    }
-    assert set(native.NAMES) == given - {"annotations"}
+    stub = ast.parse((root / "native" / "whyflame_native" / "_native.pyi").read_text())
+    given = [node.name for node in stub.body if isinstance(node, ast.FunctionDef)]
+    given += [
+        node.target.id
+        for node in stub.body
+        if isinstance(node, ast.AnnAssign) and node.value is None
+    ]
+    assert sorted(native.NAMES) == sorted(given)
 
 
 def test_both_have_one_version(root: Path) -> None:

@@ -80,16 +80,16 @@ def test_no_list_with_holes_is_to_be_seen(part: ModuleType) -> None:
 
 _ENDS_MEANWHILE = """
 import threading, time
-import whyflame_native
+from whyflame_native import _native
 
 def work():
     while True:
-        whyflame_native.crc32(content, 0)
-        whyflame_native.look_at_request(schema, content, 0, 0)
+        _native.crc32(content, 0)
+        _native.look_at_request(schema, content, 0, 0)
 
 content = b"\\x0a\\x0c" + bytes([0x30, 1] * 6)
 content *= 300_000
-schema = whyflame_native.request_schema(bytes(32), 0, 0)
+schema = _native.request_schema(bytes(32), 0, 0)
 for _ in range(4):
     threading.Thread(target=work, daemon=True).start()
 time.sleep(0.05)
