@@ -45,7 +45,7 @@ class Spool:
         self._stream = directory / _STREAM
         self._max_bytes = max_bytes
         self._writer = JournalWriter(directory, _STREAM, segment_bytes=_SEGMENT_BYTES)
-        self._published = _stored_position(directory)
+        self._published = read_applied(directory).get(_STREAM, Position())
         self._reader = JournalReader(self._stream, self._published)
 
     @property
@@ -98,12 +98,3 @@ class Spool:
         """Close the files; what waits stays."""
         self._writer.close()
         self._reader.close()
-
-
-def _stored_position(directory: Path) -> Position:
-    try:
-        return read_applied(directory).get(_STREAM, Position())
-    except ValueError:
-        # Cut off by a power failure: the oldest segment that is left begins near the position.
-        publish_applied(directory, {})
-        return Position()

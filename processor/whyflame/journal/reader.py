@@ -90,6 +90,8 @@ class JournalReader:
         """
         frames: list[Frame] = []
         room = max_bytes
+        if self._file is None:
+            self._position = self._existing(self._position)
         while room > 0:
             began = self._position
             # Asked before reading: what is written after the answer must not be passed over.

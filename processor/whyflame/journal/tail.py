@@ -48,7 +48,8 @@ class JournalTail:
 
     Args:
         journal_dir: Directory of all streams; it may not exist yet.
-        positions: Stored positions by stream; others begin at their oldest segment.
+        positions: Stored positions by stream; others begin at their oldest segment, and so do those
+            that this journal never published: they are of another one, of which only the store is left.
         retention_seconds: Keep indexed segments this long; 0 deletes them at once.
         max_kept_bytes: Keep at most this much of indexed segments.
     """
@@ -64,9 +65,10 @@ class JournalTail:
         self._directory = journal_dir
         self._retention_seconds = retention_seconds
         self._max_kept_bytes = max_kept_bytes
-        self._stored = dict(positions)
+        published = read_applied(journal_dir)
+        self._stored = {name: place for name, place in positions.items() if name in published}
         self._readers: dict[str, JournalReader] = {}
-        publish_applied(journal_dir, positions)
+        publish_applied(journal_dir, self._stored)
 
     @property
     def positions(self) -> dict[str, Position]:
@@ -177,12 +179,13 @@ def publish_applied(journal_dir: Path, positions: Mapping[str, Position]) -> Non
 
 
 def read_applied(journal_dir: Path) -> dict[str, Position]:
-    """What `publish_applied` wrote last; empty before the first time."""
+    """What `publish_applied` wrote last; empty before the first time, or when it is damaged."""
     try:
         content = json.loads((journal_dir / _APPLIED).read_text(encoding="ascii"))
-    except FileNotFoundError:
+        return {name: Position(*place) for name, place in content.items()}
+    except (FileNotFoundError, ValueError, TypeError, AttributeError):
+        # A power failure can leave it empty. Without it all counts as not stored, and is found there.
         return {}
-    return {name: Position(*place) for name, place in content.items()}
 
 
 def pending_bytes(journal_dir: Path) -> int:

@@ -94,15 +94,16 @@ def test_what_a_quiet_stream_leaves_goes_to_another(tmp_path: Path, writer: Jour
 def test_a_restarted_reader_goes_on_where_it_stored(tmp_path: Path, writer: JournalWriter) -> None:
     """Positions of a batch continue exactly, over segments."""
     append(writer, *[bytes([number]) * 100 for number in range(9)])
-    tail, seen, positions = JournalTail(tmp_path, {}), [], {}
+    tail, seen, positions = JournalTail(tmp_path, {}, retention_seconds=60), [], {}
     while True:
         batch = tail.read(250)
         if not batch.frames:
             break
         seen += [frame.payload[0] for frame in batch.frames]
         positions = batch.positions
+        tail.applied(positions, NOW)
         tail.close()
-        tail = JournalTail(tmp_path, positions)
+        tail = JournalTail(tmp_path, positions, retention_seconds=60)
     tail.close()
     assert seen == list(range(9))
     assert positions["r0"].segment > 1
@@ -189,6 +190,52 @@ def test_receivers_refuse_while_too_much_waits(tmp_path: Path, writer: JournalWr
 
 def test_positions_are_published(tmp_path: Path) -> None:
     """Receivers in other processes read what was applied."""
-    tail = JournalTail(tmp_path / "new", {"r0": Position(3, 7)})
+    tail = JournalTail(tmp_path / "new", {})
+    tail.applied({"r0": Position(3, 7)}, NOW)
     assert read_applied(tmp_path / "new") == {"r0": Position(3, 7)}
+    tail.close()
+
+
+@pytest.mark.parametrize("position", [Position(1, 10), Position(1, 10_000), Position(7, 40)])
+def test_positions_of_another_journal_hide_nothing(tmp_path: Path, position: Position) -> None:
+    """A store whose journal is gone (a backup of the database alone) reads the new one whole."""
+    tail = JournalTail(tmp_path, {"r0": position})
+    writer = JournalWriter(tmp_path, "r0")
+    append(writer, b"first", b"second")
+    assert pending_bytes(tmp_path) > 0
+    assert [frame.payload for frame in tail.read(1 << 20).frames] == [b"first", b"second"]
+    # A crash before anything of it was stored changes nothing.
+    again = JournalTail(tmp_path, {"r0": position})
+    assert [frame.payload for frame in again.read(1 << 20).frames] == [b"first", b"second"]
+    writer.close()
+    again.close()
+    tail.close()
+
+
+def test_a_stream_that_is_made_anew_is_read_while_the_store_runs(
+    tmp_path: Path, writer: JournalWriter
+) -> None:
+    """Its numbers begin again below the stored position."""
+    tail = JournalTail(tmp_path, {})
+    tail.applied({"r1": Position(7, 40)}, NOW)
+    tail.close()
+    tail = JournalTail(tmp_path, {"r1": Position(7, 40)})
+    anew = JournalWriter(tmp_path, "r1")
+    assert tail.read(1 << 20).frames == ()
+    append(anew, b"first")
+    assert [frame.payload for frame in tail.read(1 << 20).frames] == [b"first"]
+    anew.close()
+    tail.close()
+
+
+@pytest.mark.parametrize("left", ["", "{", "[1]", '{"r0": 7}', '{"r0": [1, 2, 3]}', "\x00" * 40])
+def test_a_damaged_note_of_what_is_stored_is_no_fault(
+    tmp_path: Path, writer: JournalWriter, left: str
+) -> None:
+    """A power failure can leave it empty: receivers go on, and what is read again is known there."""
+    append(writer, b"first")
+    (tmp_path / "applied.json").write_text(left)
+    PendingLimit(tmp_path, 1 << 20).admit(10)
+    tail = JournalTail(tmp_path, {"r0": Position(1, 41)})
+    assert [frame.payload for frame in tail.read(1 << 20).frames] == [b"first"]
     tail.close()
