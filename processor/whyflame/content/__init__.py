@@ -3,10 +3,12 @@
 from whyflame.content.evidence import evidence
 from whyflame.content.features import Features, decode, extract, extract_all
 from whyflame.content.joining import has_text, join_features
+from whyflame.content.names import NameFilter
 from whyflame.content.redact import redact
 
 __all__ = [
     "Features",
+    "NameFilter",
     "decode",
     "evidence",
     "extract",

@@ -61,12 +61,17 @@ _PLAIN = re.compile(r"[\w.-]{1,40}")
 _DATED = re.compile(r"\d{5,}|[0-9a-fA-F]{12,}")
 
 
-def evidence(span: Span) -> None:
-    """Fill `effect`, `path_group`, `domain` and `skill` of a tool span where its dialect did not."""
+def evidence(span: Span, *, of_content: bool = True) -> None:
+    """Fill `effect`, `path_group`, `domain` and `skill` of a tool span where its dialect did not.
+
+    Args:
+        span: Read by its dialect. of_content: Whether its arguments may be looked at; else only
+            what the tool's name says is filled in.
+    """
     if span.kind is not Kind.TOOL or not span.tool:
         return
     content, tool = span.content, span.tool
-    text = (content.arguments or "")[:_MAX_CHARS] if content is not None else ""
+    text = (content.arguments or "")[:_MAX_CHARS] if content is not None and of_content else ""
     activity = ACTIVITIES[activity_of_tool(tool)]
     command = ""
     if activity == "run" and text and _SHELL_WORDS.search(tool):

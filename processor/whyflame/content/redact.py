@@ -33,13 +33,13 @@ _KEYS = re.compile(
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"  # JSON web token
     r"|\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{12,}"
     r"|(?<![A-Za-z0-9])(?:gh[opusr]_|github_pat_|gl(?:pat|rt|dt|ptt)-|xox[abeposr]-|xapp-|sk-(?:proj|ant|or|svcacct"
-    r"|admin)-|[sr]k_(?:live|test)_|whsec_|gsk_|dop_v1_|shp(?:at|ss|ca|pa)_|sq0(?:atp|csp)-|GOCSPX-|tvly-|pplx-"
-    r"|xai-|lin_api_|figd_|glsa_|glc_|sntrys_|pscale_|nvapi-|hvs\.|dp\.pt\.|pypi-AgE|AGE-SECRET-KEY-|SG\.)[\w.-]{8,}"
+    r"|admin)-|[sr]k_(?:live|test)_|whsec_|gsk_|dop_v1_|shp(?:at|ss|ca|pa)_|sq0(?:atp|csp)-|GOCSPX-"
+    r"|glsa_|sntrys_|pscale_|hvs\.|dp\.pt\.|pypi-AgE|AGE-SECRET-KEY-|SG\.)[\w.-]{8,}"
     r"|\bdapi[0-9a-f]{32}|\bpat-[a-z]{2}\d-[0-9a-f-]{36}"
     r"|\bAIza[\w-]{20,}|\bya29\.[\w-]{10,}|\b\d{8,10}:AA[\w-]{33}\b"
     r"|\bhttps://hooks\.slack\.com/[^\s\"']+|\bhttps://discord(?:app)?\.com/api/webhooks/[^\s\"']+"
     r"|\b(?:AccountKey|SharedAccessKey|sig)=[\w+/%=-]{10,}"
-    r"|(?<![A-Za-z0-9])(?:sk|pk|rk|npm|hf|pypi|r8|fw|secret|ntn|sbp|key)[-_](?P<key>[\w-]{12,})"
+    r"|(?<![A-Za-z0-9])(?:sk|pk|rk|npm|hf|pypi|r8|fw|secret|ntn|sbp|key|tvly|pplx|xai|lin_api|figd|glc|nvapi)[-_](?P<key>[\w-]{12,})"
 )
 _KEY_SIGNS = tuple(
     """-----BEGIN eyJ AKIA ASIA AROA AIDA AIza ya29 hooks api/webhooks Key= sig= gh github_pat glpat- glrt-

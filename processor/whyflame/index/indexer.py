@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from whyflame import telemetry
 from whyflame.config import IndexConfig
-from whyflame.content import evidence, extract_all
+from whyflame.content import NameFilter, evidence, extract_all
 from whyflame.errors import PermanentError, TransientError
 from whyflame.index.bounds import bound_span
 from whyflame.journal import Losses, Position, Signal
@@ -82,7 +82,7 @@ class _Taken:
 
 
 class SpanReader:
-    """Requests to spans: dialect, hashed user, features; no text survives it.
+    """Requests to spans: dialect, hashed user, redacted names, features; no text survives it.
 
     Args:
         dialects: Reads requests; keeps a plan for every shape of span.
@@ -103,6 +103,7 @@ class SpanReader:
         self._content = content
         self._dead_letters = dead_letters
         self._users: dict[str, str] = {}
+        self._names = NameFilter()
 
     def read(
         self, signal: Signal, payload: bytes, *, tenant: str, received_ns: int, into: Read
@@ -157,15 +158,19 @@ class SpanReader:
         return self._dead_letters.keep(*letter)
 
     def _finish(self, spans: Sequence[Span]) -> None:
-        """Hash users, turn text into features; step by step, which is cheaper than span by span."""
+        """Hash users, redact names, turn text into features; step by step, not span by span.
+
+        That is cheaper: code and tables of a step stay in the processor's caches.
+        """
         of_service, usual = self._content.services.get, self._content.mode
         for span in spans:
             bound_span(span, self._max_text)
-        for span in spans:
-            evidence(span)
         modes = [of_service(span.service, usual) for span in spans]
+        for span, mode in zip(spans, modes, strict=True):
+            evidence(span, of_content=mode != "none")
         for span, features in zip(spans, extract_all(spans, modes), strict=True):
             span.features = features
+            self._names.clean(span)
             if span.user is not None:
                 span.user = self._hash_user(span.user)
 
