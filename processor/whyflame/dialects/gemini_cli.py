@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
+from whyflame.dialects.content import set_text
 from whyflame.dialects.dialect import Dialect
 from whyflame.dialects.genai import GENAI
-from whyflame.model import Kind, Status
+from whyflame.model import Content, Kind, Status
 
 if TYPE_CHECKING:
     from whyflame.dialects.reading import Reading
@@ -58,8 +60,36 @@ _EVENT_WIRE, _SPAN_WIRE = 6, 5
 def _finish(reading: Reading, span: Span) -> None:
     if span.signal == "span":
         span.wire = _SPAN_WIRE
+        if span.kind is Kind.TOOL:
+            span.content = _tool_content(reading)
     if reading.name.endswith(".api_error") or reading.flag("success") is False:
         span.status = Status.ERROR
+
+
+def _tool_content(reading: Reading) -> Content:
+    """What a tool span says of its call, as objects of the scheduler under the names of messages."""
+    content = Content()
+    asked, done = reading.json("gen_ai.input.messages"), reading.json("gen_ai.output.messages")
+    arguments = asked.get("args") if isinstance(asked, dict) else None
+    if arguments and isinstance(arguments, dict):
+        set_text(content, "arguments", json.dumps(arguments, ensure_ascii=False))
+    if result := _results(done):
+        set_text(content, "result", result)
+    return content
+
+
+def _results(done: Any) -> str:
+    parts: Any = done
+    for name in ("response", "responseParts"):
+        parts = parts.get(name) if isinstance(parts, dict) else None
+    found = []
+    for part in parts if isinstance(parts, list) else ():
+        answer: Any = part
+        for name in ("functionResponse", "response"):
+            answer = answer.get(name) if isinstance(answer, dict) else None
+        if isinstance(answer, dict):
+            found += [answer.get("error"), answer.get("output")]
+    return "\n".join(text for text in found if isinstance(text, str))
 
 
 def _events(prefix: str) -> dict[str, Kind]:

@@ -60,11 +60,12 @@ def _drop_other(ledger: Ledger, dialect: str, events: list[int], spans: list[int
 def _attach(ledger: Ledger, counted: list[int], others: list[int]) -> None:
     """Makes each of the others a view of its counterpart, which may lack a cost, a name or a text.
 
-    First by all that usage says, then by its sums: one signal may not tell the cache and thinking.
+    First by all that usage says and by the id of a tool call, then by sums and the tool's name:
+    one signal may tell neither the cache and thinking nor which call it was.
     """
     left = _pair(ledger, counted, others, _counterpart_key)
     taken = {ledger.head[index] for index in others}
-    for index in _pair(ledger, [i for i in counted if i not in taken], left, _sums_key):
+    for index in _pair(ledger, [i for i in counted if i not in taken], left, _coarse_key):
         ledger.drop(index, "other_signal")
 
 
@@ -79,8 +80,12 @@ def _pair(
     left = []
     for index in others:
         candidates = free.get(key_of(ledger.spans[index]), [])
-        end = _end(ledger.spans[index])
-        near = [(abs(end - _end(ledger.spans[candidate])), candidate) for candidate in candidates]
+        span, end = ledger.spans[index], _end(ledger.spans[index])
+        near = [
+            (abs(end - _end(ledger.spans[candidate])), candidate)
+            for candidate in candidates
+            if not _are_told_apart(span, ledger.spans[candidate])
+        ]
         distance, found = min(near, default=(_NEAR_NS, -1))
         if distance >= _NEAR_NS:
             left.append(index)
@@ -96,12 +101,19 @@ def _counterpart_key(span: Span) -> _Key:
     return (span.kind, *usage_key(span))
 
 
-def _sums_key(span: Span) -> _Key | None:
-    """Input with its cache, and output without thinking; None where that says nothing."""
-    if span.kind is Kind.TOOL or span.input_uncached is None or span.output_visible is None:
+def _coarse_key(span: Span) -> _Key | None:
+    """A tool's name; input with its cache and output without thinking, None where that is unknown."""
+    if span.kind is Kind.TOOL:
+        return (span.kind, span.tool) if span.tool else None
+    if span.input_uncached is None or span.output_visible is None:
         return None
     read = span.input_uncached + (span.cache_read or 0) + (span.cache_write or 0)
     return (span.kind, read, span.output_visible)
+
+
+def _are_told_apart(one: Span, other: Span) -> bool:
+    """Both say which call they are, and it is not the same."""
+    return None not in (one.call_id, other.call_id) and one.call_id != other.call_id
 
 
 def _end(span: Span) -> int:

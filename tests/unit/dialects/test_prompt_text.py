@@ -55,3 +55,33 @@ def test_an_event_of_a_request_carries_its_text(scope: str, event: str) -> None:
     assert span.kind is Kind.PROMPT
     assert span.content is not None
     assert span.content.prompt == "Fix the login."
+
+
+def test_a_tool_span_of_gemini_cli_has_its_arguments_and_result() -> None:
+    """They stand in messages, as objects of its scheduler."""
+    request = {"callId": "c", "name": "read_file", "args": {"file_path": "a.py"}}
+    response = {"functionResponse": {"id": "c", "response": {"error": "File not found: a.py"}}}
+    done = {"status": "error", "request": request, "response": {"responseParts": [response]}}
+    attributes = {
+        "gen_ai.operation.name": "tool_call", "gen_ai.tool.name": "read_file",
+        "gen_ai.input.messages": json.dumps(request), "gen_ai.output.messages": json.dumps(done),
+    }  # fmt: skip
+    (span,) = read_traces(
+        traces(Row("gemini-cli", "tool_call", attributes)), tenant="", received_ns=0
+    )
+    assert span.content is not None
+    assert span.content.arguments == '{"file_path": "a.py"}'
+    assert span.content.result == "File not found: a.py"
+
+
+@pytest.mark.parametrize("cut", ['{"args": {"comm', '{"args": 5}', "[]", '{"response": []}'])
+def test_what_is_cut_or_unlike_gives_no_text(cut: str) -> None:
+    attributes = {
+        "gen_ai.operation.name": "tool_call", "gen_ai.tool.name": "run",
+        "gen_ai.input.messages": cut, "gen_ai.output.messages": cut,
+    }  # fmt: skip
+    (span,) = read_traces(
+        traces(Row("gemini-cli", "tool_call", attributes)), tenant="", received_ns=0
+    )
+    assert span.content is not None
+    assert (span.content.arguments, span.content.result) == (None, None)

@@ -385,6 +385,32 @@ def test_a_span_that_says_less_than_its_event_is_a_view_of_it(order: int) -> Non
     assert paired == [T0 + 100 * MS, T0 + 900 * MS, None]
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_tool_span_is_a_view_of_the_event_that_does_not_say_which_call(order: int) -> None:
+    """Two runs of one tool: each with the event that ended as it did."""
+    event = {"event.name": "gemini_cli.tool_call", "function_name": "run", "session.id": "s"}
+    read = [
+        span
+        for ends in (100, 900)
+        for span in read_logs(
+            logs("gemini-cli", event | {"duration_ms": 50}, time_ms=ends), tenant="", received_ns=1
+        )
+    ]
+    attributes = {"gen_ai.operation.name": "tool_call", "gen_ai.tool.name": "run",
+                  "gen_ai.conversation.id": "s"}  # fmt: skip
+    spans = traces(
+        *(
+            Row("gemini-cli", "tool_call", attributes | {"gen_ai.tool.call_id": str(id_)},
+                trace=id_ + 1, id=id_, start=ends - 50, end=ends + 1)
+            for id_, ends in ((1, 900), (2, 100))
+        )
+    )  # fmt: skip
+    operations = number([*read, *read_traces(spans, tenant="", received_ns=1)][::order])
+    ends = {op.span.span_key: op.span.end_ns for op in operations}
+    views = {op.span.end_ns: ends.get(op.same_as or -1) for op in operations if not op.counted}
+    assert views == {T0 + at * MS + MS: T0 + at * MS for at in (100, 900)}
+
+
 def test_cycles_do_not_loop() -> None:
     """Spans that are each other's parents are settled all the same."""
     operations = rows(Row("x", "a", chat(), id=1, parent=2), Row("x", "b", agent(), id=2, parent=1))
