@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 import typing
 from pathlib import Path
@@ -25,6 +24,7 @@ _SECRET_KEY = re.compile(
     r"|credentials?)$",
     re.IGNORECASE,
 )
+_LARGEST = (1 << 63) - 1
 _Options = typing.TypeVar("_Options")
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
@@ -165,6 +165,8 @@ def _read_scalar(hint: Any, rule: Rule, value: object, place: Place) -> Any:
         result = _convert(hint, rule, value)
     except ValueError as error:
         raise place.error(f"{error}, got {_show(value)}") from error
+    except OverflowError as error:
+        raise place.error(f"too large a number, got {_show(value)}") from error
     if rule.choices and result not in rule.choices:
         raise place.error(f"unknown value {_show(value)}; {nearest(str(value), rule.choices)}")
     if isinstance(result, (int, float)) and not isinstance(result, bool):
@@ -173,10 +175,11 @@ def _read_scalar(hint: Any, rule: Rule, value: object, place: Place) -> Any:
 
 
 def _check_range(number: float, rule: Rule, value: object, place: Place) -> None:
-    if not math.isfinite(number) or number < rule.minimum:
+    if not number >= rule.minimum:  # nor is what is no number
         raise place.error(f"must be at least {rule.minimum:g}, got {_show(value)}")
-    if rule.maximum is not None and number > rule.maximum:
-        raise place.error(f"must be at most {rule.maximum:g}, got {_show(value)}")
+    most = _LARGEST if rule.maximum is None else rule.maximum
+    if number > most:
+        raise place.error(f"must be at most {most:g}, got {_show(value)}")
 
 
 def _convert(hint: Any, rule: Rule, value: object) -> Any:
@@ -189,12 +192,20 @@ def _convert(hint: Any, rule: Rule, value: object) -> Any:
         return _convert_text(rule, value)
     if hint is bool:
         return _convert_truth(value)
+    return _convert_number(hint, value)
+
+
+def _convert_number(hint: type[int | float], value: object) -> float:
+    expected = "expected a whole number" if hint is int else "expected a number"
     if isinstance(value, Referenced):
-        return hint(str(value))
+        try:
+            return hint(str(value))
+        except ValueError:
+            raise ValueError(expected) from None  # Python's own text quotes the value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError("expected a number")  # noqa: TRY004 - the caller names key and value
-    if hint is int and value != int(value):
-        raise ValueError("expected a whole number")
+    if hint is int and isinstance(value, float) and not value.is_integer():
+        raise ValueError(expected)
     return hint(value)
 
 

@@ -72,6 +72,11 @@ def test_an_exporter_keeps_every_other_key_as_its_own() -> None:
         ("settle: {idle: soon}", "settle.idle: expected a duration"),
         ("settle: {idle: -1}", "settle.idle: must be at least 0, got -1"),
         ("settle: {idle: .nan}", "settle.idle: must be at least 0, got nan"),
+        ("settle: {idle: .inf}", "settle.idle: must be at most 9.22337e+18, got inf"),
+        (f"settle: {{idle: 1{'0' * 400}}}", "settle.idle: too large a number"),
+        ("store: {threads: .inf}", "store.threads: expected a whole number, got inf"),
+        (f"store: {{threads: 1{'0' * 400}}}", "store.threads: must be at most 9.22337e+18"),
+        (f"segment: {{granularity: 1{'0' * 400}}}", "segment.granularity: too large a number"),
         ("store: {threads: 0}", "store.threads: must be at least 1, got 0"),
         ("store: {threads: 1.5}", "store.threads: expected a whole number, got 1.5"),
         ("store: {threads: '2'}", "store.threads: expected a number, got '2'"),
@@ -115,10 +120,25 @@ def test_what_only_looks_like_a_reference_is_refused() -> None:
     assert "data_dir: '${HOME}' is no reference" in problem_of("data_dir: '${HOME}'")
 
 
-def test_a_value_from_the_environment_is_never_shown() -> None:
-    said = problem_of("store: {threads: '${env:TOKEN}'}", TOKEN="s3cret")
-    assert "store.threads" in said
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("store: {threads: '${env:TOKEN}'}", "store.threads: expected a whole number"),
+        ("segment: {granularity: '${env:TOKEN}'}", "segment.granularity: expected a number"),
+        ("settle: {idle: '${env:TOKEN}'}", "settle.idle: expected a duration"),
+        ("store: {memory_limit: '${env:TOKEN}'}", "store.memory_limit: expected a size"),
+        ("prices: {enabled: '${env:TOKEN}'}", "prices.enabled: expected true or false"),
+        ("content: {mode: '${env:TOKEN}'}", "content.mode: unknown value"),
+        ("otlp: {grpc: '${env:TOKEN}'}", "otlp.grpc: expected host:port"),
+    ],
+)
+@pytest.mark.parametrize("value", ["s3cret", "9" * 5000])
+def test_a_value_from_the_environment_is_never_shown(text: str, expected: str, value: str) -> None:
+    said = problem_of(text, TOKEN=value)
+    if value == "s3cret":
+        assert expected in said
     assert "the value of an environment variable" in said
+    assert value not in said
 
 
 @pytest.mark.parametrize("key", ["password", "api_key", "bearer_token", "Authorization"])
