@@ -22,6 +22,7 @@ from whyflame.app.gauges import CoverageGauges
 from whyflame.app.memory import give_back
 from whyflame.app.offline import segment_in
 from whyflame.config import AuthConfig, cannot_listen, parse_address
+from whyflame.connections import BoundedProtocol, raise_descriptor_limit
 from whyflame.errors import StoreBroken, TransientError, WhyflameError
 from whyflame.journal import JournalWriter, PendingLimit, Signal, pending_bytes
 from whyflame.serve.api import Actions, build_api
@@ -93,6 +94,7 @@ def run_store_process(config: Config, data_dir: str, metrics_dir: str, pipe: Con
     """
     state = _State()
     share_arenas()
+    raise_descriptor_limit()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: state.stopping.set())
     try:
@@ -405,7 +407,8 @@ async def _serve(app: Any, listener: socket.socket, config: Config, state: _Stat
 
     server = Server(
         uvicorn.Config(
-            app, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False,
+            app, http=BoundedProtocol, log_config=None, access_log=False, lifespan="off", ws="none",
+            server_header=False,
             timeout_graceful_shutdown=5, **options,
         )
     )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from whyflame.config import cannot_listen
+from whyflame.connections import HEAD_SECONDS, most_connections
 from whyflame.errors import ConfigError
 from whyflame.journal import Encoding, Signal
 from whyflame.receive.health import Health
@@ -98,6 +99,8 @@ def _options(config: OtlpConfig) -> list[tuple[str, Any]]:
     age_ms = round(config.max_connection_age * 1000)
     return [
         ("grpc.max_receive_message_length", config.max_request_bytes),
+        ("grpc.max_allowed_incoming_connections", most_connections()),
+        ("grpc.server_handshake_timeout_ms", round(HEAD_SECONDS * 1000)),
         # Off for a single process: a second collector on the port must fail, not share it.
         ("grpc.so_reuseport", int(config.processes > 1)),
         ("grpc.max_connection_age_ms", age_ms if age_ms > 0 else (1 << 31) - 1),

@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from whyflame.config import cannot_listen, parse_address
 from whyflame.config.hosts import CONTAINER_HOSTS, are_known, is_own_origin, known_names
+from whyflame.connections import BoundedProtocol
 from whyflame.errors import ConfigError, PermanentError
 from whyflame.journal import Encoding, Signal
 from whyflame.receive.limits import inflate, too_large
@@ -42,6 +43,7 @@ _ENCODINGS = {"application/x-protobuf": Encoding.PROTOBUF, "application/json": E
 _COMPRESSIONS = frozenset({"gzip", "deflate"})
 _BODY_SECONDS = 60.0
 _DRAIN_SECONDS = 10.0
+_KEEP_ALIVE_SECONDS = 75
 _START_SECONDS = 30.0
 
 
@@ -180,13 +182,13 @@ class HttpServer:
         self._settings = uvicorn.Config(
             app,
             loop="asyncio",
-            http="h11",
+            http=BoundedProtocol,
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_keep_alive=75,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=round(grace_seconds),
         )
         self._server = uvicorn.Server(self._settings)

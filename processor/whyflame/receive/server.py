@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from whyflame.config import parse_address
 from whyflame.config.callers import Callers
+from whyflame.connections import raise_descriptor_limit
 from whyflame.journal import JournalWriter, PendingLimit
 from whyflame.receive.grpc import GrpcServer
 from whyflame.receive.http import HttpServer, build_app
@@ -116,6 +117,7 @@ def run_receiver(
         on_ready: Called once both ports accept.
     """
     keep_memory()
+    raise_descriptor_limit()
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
