@@ -9,11 +9,11 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from tests import corpus
+from tests.sums import sum_operations
 
 from whyflame.settle.counting import count
 from whyflame.settle.ledger import REASONS
 from whyflame.settle.sessions import resolve_sessions
-from whyflame.settle.totals import sum_operations
 
 if TYPE_CHECKING:
     from whyflame.model import Operation, Span

@@ -116,18 +116,6 @@ class Profile:
         kept = [row for row in self.stacks() if row[0][: len(wanted)] == wanted]
         return build_profile(kept, like=self)
 
-    def plus(self, other: Profile) -> Profile:
-        """The sum of two profiles of the same sample types, over both their times."""
-        rows = [*self.stacks(), *other.stacks()]
-        starts = [item.time_ns for item in (self, other) if item.time_ns]
-        ends = [item.time_ns + item.duration_ns for item in (self, other) if item.time_ns]
-        start = min(starts, default=0)
-        return replace(
-            build_profile(rows, like=self),
-            time_ns=start,
-            duration_ns=max(ends, default=0) - start,
-        )
-
 
 def build_profile(rows: Iterable[tuple[Stack, Labels, Sequence[int]]], *, like: Profile) -> Profile:
     """Merge rows of equal frames and labels, sort them, number the frames.

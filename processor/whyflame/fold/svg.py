@@ -7,8 +7,6 @@ keyboard. Names reach the file as escaped text only.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -24,7 +22,7 @@ from whyflame.fold.svg_tree import SvgTree, build_svg_tree
 if TYPE_CHECKING:
     from whyflame.fold.profile import Profile
 
-__all__ = ["SvgText", "amount", "brief", "encode", "noun", "render", "script_hash"]
+__all__ = ["SvgText", "amount", "brief", "encode", "noun", "render"]
 
 _WIDTH, _MARGIN, _TOP, _ROW = 1200, 16, 100, 22
 _FOOT = 40
@@ -52,12 +50,6 @@ _NOUNS = {"duration": "self time"}
 @cache
 def _asset(name: str) -> str:
     return (files("whyflame.fold") / "assets" / name).read_text(encoding="utf-8")
-
-
-def script_hash() -> str:
-    """Source expression for a content security policy that lets the file's script run."""
-    digest = hashlib.sha256(f"\n{_asset('flame.js')}".encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def encode(profile: Profile, measure: str | None = None, title: str | None = None) -> bytes:

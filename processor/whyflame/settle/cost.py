@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from whyflame.model import Operation
     from whyflame.settle.prices import Price
 
-__all__ = ["Pricing", "is_unpriced"]
+__all__ = ["Pricing"]
 
 
 @dataclass(slots=True)
@@ -51,16 +51,6 @@ class Pricing:
             )
             rates = self.shipped.find(model, operation.provider, time_ns, tokens)
         return None if rates is None else rates.cost(operation)
-
-
-def is_unpriced(operation: Operation) -> bool:
-    """True for a counted call with tokens and no cost."""
-    return (
-        operation.counted
-        and operation.cost_nanousd is None
-        and operation.has_usage
-        and operation.kind in (Kind.LLM, Kind.EMBED, Kind.AGENT)
-    )
 
 
 def _is_billed(operation: Operation) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from whyflame.model import Operation, Span
 
-__all__ = ["known_sessions", "resolve_sessions", "session_candidates"]
+__all__ = ["known_sessions", "resolve_sessions"]
 
 _RESPONSE_PREFIXES = ("resp_", "chatcmpl-", "msg_", "gen-")
 _FALLBACK = "trace:"
@@ -33,13 +33,6 @@ def _own(span: Span, response_ids: frozenset[str]) -> str | None:
         if _is_session(value, response_ids):
             return value
     return None
-
-
-def session_candidates(span: Span) -> tuple[str, ...]:
-    """Ids under which this span may turn out to belong together with spans of other traces."""
-    values = (span.session, span.conversation, span.extra.get("resource_session"))
-    own = frozenset((span.response_id,)) if span.response_id else frozenset()
-    return tuple(dict.fromkeys(value for value in values if value and _is_session(value, own)))
 
 
 def known_sessions(forest: Forest) -> list[str | None]:

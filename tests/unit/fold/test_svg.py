@@ -92,16 +92,6 @@ def test_nothing_outside_the_file_is_used() -> None:
     assert "url(" not in text
 
 
-def test_the_script_hash_is_that_of_the_file() -> None:
-    import base64
-    import hashlib
-
-    document = parse(svg.encode(profile_of([(("a",), (), (1, 1, 1, 1))])))
-    code = document.findall("s:script", NS)[1].text or ""
-    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    assert svg.script_hash() == f"'sha256-{digest}'"
-
-
 def test_what_is_seen_at_first_stands_there_without_the_script() -> None:
     profile = profile_of(
         [

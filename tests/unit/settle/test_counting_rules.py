@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from tests.otlp import MS, T0, Row, logs, traces
+from tests.sums import sum_operations
 
 from whyflame.dialects import read_logs, read_traces
 from whyflame.model import Kind, Operation, Span, Status
 from whyflame.settle.control import is_control
 from whyflame.settle.counting import count
-from whyflame.settle.totals import sum_operations
 from whyflame.settle.views import same_tool
 
 GEMINI = {

@@ -8,7 +8,7 @@ from tests.otlp import Row, traces
 
 from whyflame.dialects import read_traces
 from whyflame.settle.counting import count
-from whyflame.settle.sessions import resolve_sessions, session_candidates
+from whyflame.settle.sessions import resolve_sessions
 
 if TYPE_CHECKING:
     from whyflame.model import Operation
@@ -114,10 +114,3 @@ def test_users_are_inherited() -> None:
         Row("x", "root", {**AGENT, "user.id": "u"}), Row("x", "call", CALL, id=2, parent=1)
     )
     assert [op.user for op in found] == ["u", "u"]
-
-
-def test_candidates_for_settling_together() -> None:
-    """Everything that may join traces: session, conversation, the resource's id; no response id."""
-    attributes = {**CALL, "session.id": "s", "gen_ai.conversation.id": "resp_1"}
-    (operation,) = settle(Row("x", "call", attributes))
-    assert session_candidates(operation.span) == ("s",)

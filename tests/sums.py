@@ -1,4 +1,4 @@
-"""Exact sums over operations, as `totals` reports them: unknown stays None."""
+"""Sums over operations in plain Python, to hold against rows of `totals`: unknown stays None."""
 
 from __future__ import annotations
 
