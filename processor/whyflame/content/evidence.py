@@ -48,7 +48,6 @@ _PATH = re.compile(r"(?<![\w:/.@-])(?:\.{0,2}/|~/)?(?:[\w.-]+/)+[\w.-]+|\b[\w-]+
 _PRIVATE = re.compile(
     r"^[^.]*$|^\d+(?:\.\d+){3}$|\.(?:internal|corp|local|lan|intranet|intra|private|localdomain|test)$"
 )
-_HOMES = ("home", "Users", "root")
 _OUTSIDE = {
     "tmp": "tmp", "var": "system", "etc": "system", "usr": "system", "opt": "system",
     "proc": "system", "dev": "system", "sys": "system", "bin": "system", "lib": "system",
