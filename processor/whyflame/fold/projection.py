@@ -15,7 +15,14 @@ from whyflame.fields import FIELDS, TOKEN_PARTS
 from whyflame.fold.measures import DEFAULT_MEASURES, Measure, find_measure
 from whyflame.fold.names import Role, check_field, role_of
 from whyflame.fold.waits import WAIT_COLUMN, WAIT_FRAME, with_waits
-from whyflame.fold.where import Condition, Fragment, compile_condition, compile_tenant, parse_where
+from whyflame.fold.where import (
+    Condition,
+    Fragment,
+    compile_condition,
+    compile_tenant,
+    compile_test,
+    parse_where,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -145,8 +152,9 @@ def compile_query(
     timed = timed and not splits
     condition = compile_filter(projection)
     inner = _grouped(keys, measures, condition, relation, splits=splits)
+    parts = _parts(projection.where) if splits else Fragment("")
     outer = (
-        _split(columns, keys, measures, projection)
+        _split(columns, keys, measures, parts)
         if splits
         else _plain(columns, keys, measures, timed=timed)
     )
@@ -154,7 +162,7 @@ def compile_query(
     bounds = f"SELECT min(start_ns), max(end_ns), count(*) FROM {relation}{condition.sql}"
     return Query(
         sql=outer.format(groups=inner.sql),
-        params=inner.params,
+        params=(*inner.params, *parts.params),
         frames=frames,
         labels=labels,
         measures=measures,
@@ -250,7 +258,7 @@ def _split(
     columns: Sequence[Column],
     keys: Sequence[Column],
     measures: Sequence[Measure],
-    projection: Projection,
+    parts: Fragment,
 ) -> str:
     """Rows of the groups, one for each token part; measures that are not tokens on a row without."""
     selected = [
@@ -261,11 +269,10 @@ def _split(
     selected += [
         f"{_share(measure, position)} AS w{position}" for position, measure in enumerate(measures)
     ]
-    parts = ", ".join(f"({part})" for part in _parts(projection.where))
     kept = " OR ".join(f"{value} <> 0" for value in values)
     return (
         f"SELECT * FROM (SELECT {', '.join(selected)} FROM {{groups}} "
-        f"CROSS JOIN (VALUES {parts}) AS parts(part)) WHERE {kept}"
+        f"CROSS JOIN ({parts.sql}) AS parts) WHERE {kept}"
     )
 
 
@@ -280,8 +287,11 @@ def _share(measure: Measure, position: int) -> str:
     return f"CASE part {whens} ELSE 0 END"
 
 
-def _parts(where: Sequence[Condition]) -> list[int]:
-    tests = [item for item in where if item.field == "token_kind"]
+def _parts(where: Sequence[Condition]) -> Fragment:
+    """The token parts that pass, by number; of what is no token the name is ""."""
+    tests = [compile_test("name", item) for item in where if item.field == "token_kind"]
     named = [("", _NO_PART), *((part, number) for number, part in enumerate(TOKEN_PARTS))]
-    kept = [number for name, number in named if all(test.matches(name) for test in tests)]
-    return kept or [len(TOKEN_PARTS)]  # a part that nothing has: an empty answer
+    rows = ", ".join(f"('{name}', {number})" for name, number in named)
+    kept = " AND ".join(test.sql for test in tests) or "TRUE"
+    sql = f"SELECT part FROM (VALUES {rows}) AS named(name, part) WHERE {kept}"
+    return Fragment(sql, tuple(value for test in tests for value in test.params))

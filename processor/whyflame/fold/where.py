@@ -3,7 +3,8 @@
 An unknown value is the empty string: `model=` selects operations without a model, `model!=` those
 with one, `model!=x` includes the unknown, `model=~.*` matches everything. A regular expression
 matches anywhere in the value (write `^...$` for all of it); look-around and back-references are
-refused, since the store's matcher (RE2, linear time) has none. `path` matches when any name of the
+refused, since the store's matcher (RE2, linear time) has none. Only that matcher is ever asked, also
+about the empty string: Python's can take for ever even there. `path` matches when any name of the
 path does, `task` looks at the innermost. Values reach SQL as parameters only.
 """
 
@@ -20,7 +21,14 @@ from whyflame.fold.names import Role, check_field, role_of, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["Condition", "Fragment", "compile_condition", "compile_tenant", "parse_where"]
+__all__ = [
+    "Condition",
+    "Fragment",
+    "compile_condition",
+    "compile_tenant",
+    "compile_test",
+    "parse_where",
+]
 
 # Compiled when used, which most commands never do: half a millisecond each.
 _CONDITION = r"\s*([^\s=!~]+)\s*(=~|!~|!=|=)(.*)"
@@ -29,6 +37,16 @@ _MAX_REPEAT = 1000
 _STRINGS = "SELECT id FROM strings WHERE "
 _PATHS = "SELECT id FROM paths WHERE "
 _PATH_NAMES = "SELECT id FROM (SELECT id, unnest(names) AS name FROM paths) WHERE "
+# The same for expressions: with the id -1, which stands for NULL, and what is empty as "".
+_ALL_STRINGS = "SELECT id FROM (SELECT id, value FROM strings UNION ALL SELECT -1, '') WHERE "
+_ALL_TASKS = (
+    "SELECT id FROM (SELECT id, coalesce(names[-1], '') AS name FROM paths"
+    " UNION ALL SELECT -1, '') WHERE "
+)
+_ALL_PATH_NAMES = (
+    "SELECT id FROM (SELECT id, unnest(CASE WHEN len(names) = 0 THEN [''] ELSE names END) AS name"
+    " FROM paths UNION ALL SELECT -1, '') WHERE "
+)
 
 
 class Compares:
@@ -62,11 +80,6 @@ class Condition(Compares):
     field: str
     operator: str
     value: str
-
-    def matches(self, value: str) -> bool:
-        """Whether `value` ("" = unknown) passes, by the same rules as the SQL."""
-        found = bool(re.search(self.value, value)) if self.is_regex else value == self.value
-        return found != self.is_negated
 
     def __str__(self) -> str:
         return f"{self.field}{self.operator}{self.value}"
@@ -126,13 +139,17 @@ def compile_condition(condition: Condition) -> Fragment:
 
     `token_kind` is no property of a row; the projection compiles it after splitting.
     """
-    positive = _positive(condition)
-    if _matches_unknown(condition):
-        unknown = _is_unknown(condition.field)
-        positive = Fragment(f"({positive.sql} OR {unknown.sql})", positive.params + unknown.params)
+    positive = _matching(condition) if condition.is_regex else _equal(condition)
     if condition.is_negated:
         return Fragment(f"NOT coalesce({positive.sql}, FALSE)", positive.params)
     return positive
+
+
+def compile_test(text: str, condition: Condition) -> Fragment:
+    """SQL that is true where an SQL text, "" when unknown, passes a condition."""
+    comparison = f"regexp_matches({text}, ?)" if condition.is_regex else f"{text} = ?"
+    negation = "NOT " if condition.is_negated else ""
+    return Fragment(negation + comparison, (condition.value,))
 
 
 def compile_tenant(tenant: str) -> Fragment:
@@ -144,39 +161,41 @@ def compile_tenant(tenant: str) -> Fragment:
     return Fragment(f"coalesce(tenant, {none}) = {none}")
 
 
-def _matches_unknown(condition: Condition) -> bool:
-    return bool(re.search(condition.value, "")) if condition.is_regex else not condition.value
-
-
-def _test(operand: str, condition: Condition) -> Fragment:
-    if condition.is_regex:
-        return Fragment(f"regexp_matches({operand}, ?)", (condition.value,))
-    return Fragment(f"{operand} = ?", (condition.value,))
-
-
-def _number_test(column: str, condition: Condition) -> Fragment:
-    if condition.is_regex:
-        return _test(f"CAST({column} AS VARCHAR)", condition)
-    return Fragment(f"{column} = ?", (int(condition.value) if condition.value else None,))
-
-
-def _positive(condition: Condition) -> Fragment:
-    column = _column(condition.field)
+def _matching(condition: Condition) -> Fragment:
+    """The values that an expression matches; what is unknown is matched as ""."""
+    column, params = _column(condition.field), (condition.value,)
     match role_of(condition.field):
         case Role.STRING:
-            test = _test("value", condition)
-            return Fragment(f"{column} IN ({_STRINGS}{test.sql})", test.params)
+            among = f"{_ALL_STRINGS}regexp_matches(value, ?)"
         case Role.PATH:
-            test = _test("name", condition)
-            return Fragment(f"{column} IN ({_PATH_NAMES}{test.sql})", test.params)
+            among = f"{_ALL_PATH_NAMES}regexp_matches(name, ?)"
         case Role.TASK:
-            test = _test("names[-1]", condition)
-            return Fragment(f"{column} IN ({_PATHS}{test.sql})", test.params)
+            among = f"{_ALL_TASKS}regexp_matches(name, ?)"
         case Role.NUMBER:
-            return _number_test(column, condition)
+            return Fragment(f"regexp_matches(coalesce(CAST({column} AS VARCHAR), ''), ?)", params)
         case Role.TEXT:
-            test = _test("extra[?]", condition)
-            return Fragment(test.sql, (condition.field, *test.params))
+            test = "regexp_matches(coalesce(extra[?], ''), ?)"
+            return Fragment(test, (condition.field, *params))
+        case Role.PART:
+            raise ValueError("token_kind is compiled by the projection")
+    return Fragment(f"coalesce({column}, -1) IN ({among})", params)
+
+
+def _equal(condition: Condition) -> Fragment:
+    if not condition.value:
+        return _is_unknown(condition.field)
+    column, params = _column(condition.field), (condition.value,)
+    match role_of(condition.field):
+        case Role.STRING:
+            return Fragment(f"{column} IN ({_STRINGS}value = ?)", params)
+        case Role.PATH:
+            return Fragment(f"{column} IN ({_PATH_NAMES}name = ?)", params)
+        case Role.TASK:
+            return Fragment(f"{column} IN ({_PATHS}names[-1] = ?)", params)
+        case Role.NUMBER:
+            return Fragment(f"{column} = ?", (int(condition.value),))
+        case Role.TEXT:
+            return Fragment("extra[?] = ?", (condition.field, *params))
         case Role.PART:
             raise ValueError("token_kind is compiled by the projection")
 
@@ -185,9 +204,9 @@ def _is_unknown(field_name: str) -> Fragment:
     column = _column(field_name)
     match role_of(field_name):
         case Role.STRING:
-            return Fragment(f"{column} IS NULL OR {column} IN ({_STRINGS}value = '')")
+            return Fragment(f"({column} IS NULL OR {column} IN ({_STRINGS}value = ''))")
         case Role.PATH | Role.TASK:
-            return Fragment(f"{column} IS NULL OR {column} IN ({_PATHS}len(names) = 0)")
+            return Fragment(f"({column} IS NULL OR {column} IN ({_PATHS}len(names) = 0))")
         case Role.TEXT:
             return Fragment("coalesce(extra[?], '') = ''", (field_name,))
         case _:

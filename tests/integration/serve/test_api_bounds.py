@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from contextlib import contextmanager, nullcontext
+import time
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -14,9 +15,10 @@ from tests.e2e.fleet import no_actions
 from tests.query_server import NOW, made, open_filled, run_app
 
 from whyflame.config import Config, QueryConfig
-from whyflame.errors import QueryStopped
+from whyflame.errors import NothingMatched, QueryStopped
 from whyflame.serve.api import build_api
 from whyflame.serve.outbox import outbox_routes
+from whyflame.serve.questions import Filter, ProfileRequest
 from whyflame.serve.runner import Runner
 from whyflame.serve.store_questions import StoreQuestions
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
-    from whyflame.serve.questions import Filter
     from whyflame.store.duck import Store
 
 # Minutes of work, in pieces that notice an interrupt at once.
@@ -184,3 +185,15 @@ def test_a_list_of_sessions_needs_no_more_rows_than_it_shows(store: Store) -> No
     with client_of(build(store, QueryConfig(max_stacks=1))) as client:
         found = client.get("/api/v1/sessions?limit=1").json()
     assert (len(found["sessions"]), found["not_shown"]) == (1, 1)
+
+
+@pytest.mark.parametrize("field", ["agent", "path", "token_kind"])
+def test_expressions_take_linear_time(tmp_path: Path, field: str) -> None:
+    """Python's matcher would take a minute for this one on "", and longer on the name of a part."""
+    store = open_filled(tmp_path / "w.duckdb", [made(1, 1, agent=None)])
+    questions = StoreQuestions(store, Config(), lambda: NOW)
+    began = time.monotonic()
+    with suppress(NothingMatched):
+        questions.profile(ProfileRequest(filter=Filter((rf"{field}=~(q?|z?){{27}}\b$",))), "json")
+    assert time.monotonic() - began < 5
+    store.close()

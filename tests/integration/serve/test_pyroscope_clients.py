@@ -200,6 +200,13 @@ def test_labels_that_no_index_could_hold(server: QueryServer) -> None:
         ('{turn!="first"}', 100),
         ('{model=~"hai"}', 0),
         ('{model=~"hai.*"}', 50),
+        ('{model=~"(?i)HAI.*"}', 50),
+        ('{model=~"[[:alpha:]]+"}', 50),
+        ('{model!~"(?i)HAI.*|(?s).*5"}', 0),
+        (r'{model=~"\\pL+"}', 50),
+        ('{outcome=~"[[:alpha:]]*"}', 100),
+        ('{outcome!~"[[:digit:]]*"}', 20),
+        ('{outcome=~"(?U)c.*|"}', 100),
         ('{__type__="tokens"}', 100),
         ('{__type__="cost"}', 0),
     ):
