@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import atexit
 import gc
+import io
 import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from whyflame import __version__
-from whyflame.errors import WhyflameError
+from whyflame.errors import UsageError, WhyflameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +45,7 @@ _EPILOG = """\
 start here:
   whyflame demo                        see it work on bundled agent runs
   whyflame serve                       collect from your agents: OTLP on 127.0.0.1:4317 and :4318
-  whyflame top --url http://127.0.0.1:4319
+  whyflame top                         what they spent it on; the page is http://127.0.0.1:4319/
 exit codes: 0 done, 1 failed, 2 usage, 3 nothing matched
 """
 
@@ -86,7 +87,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     # Help and mistakes need every command; a command that stands first needs none but itself.
     command = words[0] if words and words[0] in _MODULE_BY_COMMAND else None
-    args = build_parser(command).parse_args(words)
+    parser = build_parser(command)
+    if not words:
+        parser.print_help(sys.stderr)
+        return UsageError.exit_code
+    args = parser.parse_args(words)
+    _write_what_the_terminal_can()
     if argv is None:
         # Python looks for garbage once more as it ends: 6 ms over all that was imported.
         atexit.register(gc.freeze)
@@ -106,6 +112,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _write_what_the_terminal_can() -> None:
+    """A character that the locale does not know is escaped; it ends no command half-way."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _told(error: OSError) -> str:

@@ -37,7 +37,8 @@ def add_parser(subparsers: Any) -> None:
     refuse_target(
         parser,
         "the journal is read from its files, also while a server uses them: give the server's "
-        "--data-dir DIR, on its machine; URL/api/v1/behind tells how far a server is behind",
+        "--data-dir DIR, on its machine; whyflame_journal_pending_bytes in URL/metrics tells how far "
+        "a server is behind",
         "--url",
     )
     parser.set_defaults(run=run)

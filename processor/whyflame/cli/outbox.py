@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from whyflame.cli.target import add_target, data_dir, load_config, remote
+from whyflame.cli.target import add_target, load_config, remote, store_dir
 from whyflame.errors import NothingMatched, UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
         ids = list(args.ids)
         if args.all_dead:
             ids += [row["id"] for row in outbox.outbox(args.exporter, "dead", _EVERY)]
+        if not ids and args.all_dead:
+            raise NothingMatched("the outbox holds no dead letters")
         if not ids:
             raise UsageError(f"outbox {args.action}: give numbers, or --all-dead")
         count = outbox.change_outbox(args.action, ids)
@@ -88,7 +90,7 @@ def _outbox(args: argparse.Namespace) -> Iterator[_StoredOutbox | RemoteQuestion
         return
     from whyflame.app.opening import open_store
 
-    store = open_store(data_dir(args), load_config(args))
+    store = open_store(store_dir(args), load_config(args))
     try:
         yield _StoredOutbox(store, args.tenant)
     finally:
@@ -100,7 +102,7 @@ def _show(rows: Sequence[dict[str, Any]], form: str) -> None:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return
     if not rows:
-        raise NothingMatched("the outbox is empty: everything was delivered")
+        raise NothingMatched("the outbox is empty: nothing waits and nothing was given up")
     print(f"{'id':>8}  {'exporter':12}  {'state':8}  {'bytes':>9}  {'reason':14}  series")
     for row in rows:
         labels = {name: value for name, value in row["labels"].items() if name != "__name__"}

@@ -24,7 +24,7 @@ __all__ = ["add_parser", "run"]
 # Beside those that every question needs; other formats than the usual one are read when written.
 _MODULES = ("whyflame.serve.questions", "whyflame.fold.pprof")
 
-FORMATS = ("pprof", "folded", "svg", "json", "speedscope")
+FORMATS = ("pprof", "folded", "svg", "json", "speedscope", "tree")
 
 
 def add_parser(subparsers: Any) -> None:

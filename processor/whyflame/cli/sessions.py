@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from whyflame.cli.target import add_filters, add_target, chosen_filter, questions
+from whyflame.cli.target import add_filters, add_limit, add_target, chosen_filter, questions
 from whyflame.errors import NothingMatched
 
 if TYPE_CHECKING:
     import argparse
-
-    from rich.tree import Tree
 
 __all__ = ["add_parser", "run_list", "run_one"]
 
@@ -24,7 +22,7 @@ def add_parser(subparsers: Any) -> None:
         description="Lists sessions with goal, outcome, tokens and cost. Example: whyflame sessions "
         "--where outcome=failure --since 1d",
     )
-    parser.add_argument("-n", "--limit", type=int, default=50, help="rows (default 50)")
+    add_limit(parser, 50)
     parser.add_argument("--format", choices=("table", "json"), default="table")
     add_filters(parser)
     add_target(parser)
@@ -32,8 +30,8 @@ def add_parser(subparsers: Any) -> None:
     one = subparsers.add_parser(
         "session",
         help="one session: lanes, tasks and steps in order",
-        description="Shows the runs of one session as a tree: lanes, the tasks found in them, and "
-        "every step.",
+        description="Shows the runs of one session as a tree: lanes, the tasks found in them with "
+        "what they cost, and every step.",
     )
     one.add_argument("session", metavar="ID")
     one.add_argument("--format", choices=("tree", "json"), default="tree")
@@ -51,7 +49,16 @@ def run_list(args: argparse.Namespace) -> int:
     if args.format == "json":
         print(json.dumps(answer, indent=2, ensure_ascii=False))
         return 0
-    from whyflame.cli.tables import NOTHING_YET, console, count, moment, money, table
+    from whyflame.cli.tables import (
+        NOTHING_YET,
+        console,
+        count,
+        fitted,
+        moment,
+        money,
+        number_of,
+        table,
+    )
 
     if not answer["sessions"]:
         print(NOTHING_YET)
@@ -72,10 +79,13 @@ def run_list(args: argparse.Namespace) -> int:
             money(row["cost_usd"]),
             count(row["errors"]),
         )
+    for position in (0, 4):  # moments and outcomes are read whole
+        made.columns[position].no_wrap = True
     out = console()
-    out.print(made)
+    spare = ("operations", "agents", "failed", "ended (UTC)", "cost")
+    out.print(fitted(made, out, spare))
     if answer["not_shown"]:
-        out.print(f"{answer['not_shown']:,} older sessions are not shown (--limit)")
+        out.print(f"{number_of(answer['not_shown'], 'older session')} not shown (--limit)")
     return 0
 
 
@@ -86,53 +96,9 @@ def run_one(args: argparse.Namespace) -> int:
     if args.format == "json":
         print(json.dumps(answer, indent=2, ensure_ascii=False))
         return 0
+    from whyflame.cli.session_tree import run_tree
     from whyflame.cli.tables import console
 
     for run in answer["runs"]:
-        console().print(_run_tree(answer["session"], run))
+        console().print(run_tree(answer["session"], run))
     return 0
-
-
-def _run_tree(session: str, run: dict[str, Any]) -> Tree:
-    """A run as lanes > intervals > operations."""
-    from rich.markup import escape
-    from rich.tree import Tree
-
-    goal = f"  {run['root']}" if run["root"] else ""
-    outcome = f"  [{run['outcome']}]" if run["outcome"] else ""
-    tree = Tree(escape(f"{session}  run {run['run']}{goal}{outcome}"))
-    for lane in run["lanes"]:
-        title = lane["lane"] if not lane["agent"] else f"{lane['lane']}  agent {lane['agent']}"
-        branch = tree.add(escape(title))
-        open_path: list[tuple[str, Tree]] = []
-        for op in lane["operations"]:
-            node = _descend(branch, open_path, op["path"])
-            node.add(escape(_line(op)))
-    return tree
-
-
-def _descend(branch: Tree, open_path: list[tuple[str, Tree]], path: list[str]) -> Tree:
-    """The tree node of a path, going on with the intervals that are open already."""
-    from rich.markup import escape
-
-    same = 0
-    while same < min(len(path), len(open_path)) and open_path[same][0] == path[same]:
-        same += 1
-    del open_path[same:]
-    for name in path[same:]:
-        parent = open_path[-1][1] if open_path else branch
-        open_path.append((name, parent.add(escape(name))))
-    return open_path[-1][1] if open_path else branch
-
-
-def _line(op: dict[str, Any]) -> str:
-    from whyflame.cli.tables import seconds
-
-    parts = [op["name"] or op["kind"]]
-    if op["tokens"] is not None:
-        parts.append(f"{op['tokens']:,} tokens")
-    if op["self_ns"] is not None:
-        parts.append(seconds(op["self_ns"] / 1e9))
-    if op["status"] == "error":
-        parts.append(f"failed: {op['error_type'] or 'error'}")
-    return "  ".join(parts)

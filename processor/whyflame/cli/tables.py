@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rich.console import Console
-    from rich.table import Table
+    from rich.console import Console, JustifyMethod
+    from rich.table import Column, Table
 
 __all__ = [
     "NOTHING_YET",
     "console",
     "count",
+    "fitted",
     "moment",
     "money",
     "number_of",
@@ -27,10 +28,13 @@ __all__ = [
 
 NOTHING_YET = (
     "Nothing has settled yet. Point an OTLP exporter at `whyflame serve` and wait half a minute "
-    "after its last span, or look at recorded agents: `whyflame demo`."
+    "after its last span (`whyflame segment` does not wait), or look at recorded agents: "
+    "`whyflame demo`."
 )
 UNKNOWN = "-"
 PIPE_WIDTH = 200
+# Names fold to a column of this width before a column of figures has to go.
+NAME_WIDTH = 20
 _COLUMNS = {
     "llm_calls": "calls",
     "llm_errors": "failed",
@@ -58,15 +62,59 @@ def console() -> Console:
 
 
 def table(*columns: str, numbers: Iterable[int] = ()) -> Table:
-    """An empty table; columns at the positions `numbers` are right-aligned."""
+    """An empty table; columns at the positions `numbers` are right-aligned and never folded."""
+    right = set(numbers)
+    made = _bare()
+    for position, name in enumerate(columns):
+        is_number = position in right
+        justify: JustifyMethod = "right" if is_number else "left"
+        made.add_column(name, justify=justify, overflow="fold", no_wrap=is_number)
+    return made
+
+
+def _bare() -> Table:
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    right = set(numbers)
-    for position, name in enumerate(columns):
-        made.add_column(name, justify="right" if position in right else "left", overflow="fold")
-    return made
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+
+
+def fitted(made: Table, out: Console, spare: Sequence[str]) -> Table:
+    """The table without those columns that a terminal has no room for.
+
+    Args:
+        made: The table, filled. out: Where it goes; a pipe gets every column.
+        spare: Headers of columns that may go, the first one first.
+    """
+    kept, left_out = list(made.columns), []
+    for name in spare:
+        if not out.is_terminal or _width(kept) <= out.width:
+            break
+        kept = [column for column in kept if column.header != name]
+        left_out.append(name)
+    if not left_out:
+        return made
+    narrow = _bare()
+    for column in kept:
+        narrow.add_column(
+            column.header, justify=column.justify, overflow="fold", no_wrap=column.no_wrap
+        )
+    for cells in zip(*(column.cells for column in kept), strict=True):
+        narrow.add_row(*cells)
+    narrow.caption = f"no room for: {', '.join(left_out)}"
+    narrow.caption_justify = "left"
+    return narrow
+
+
+def _width(columns: Iterable[Column]) -> int:
+    """Of a table with its names folded as far as is good to read."""
+    from rich.cells import cell_len
+
+    total = 0
+    for column in columns:
+        widest = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
+        total += 2 + (widest if column.no_wrap else min(widest, NAME_WIDTH))
+    return total
 
 
 def count(value: int | None) -> str:
@@ -112,6 +160,7 @@ def moment(value_ns: int | None) -> str:
 def print_totals(rows: Sequence[dict[str, Any]], by: Sequence[str]) -> None:
     """Totals as a table, widest first."""
     made = table(*by, *_COLUMNS.values(), "cost", "self time", numbers=range(len(by), len(by) + 10))
+    spare = ("of it reasoning", "failed tools", "failed", "tools", "of it cached", "self time")
     for row in rows:
         made.add_row(
             *(UNKNOWN if row[field] is None else str(row[field]) for field in by),
@@ -119,7 +168,8 @@ def print_totals(rows: Sequence[dict[str, Any]], by: Sequence[str]) -> None:
             money(row["cost_usd"]),
             seconds(row["duration_seconds"]),
         )
-    console().print(made)
+    out = console()
+    out.print(fitted(made, out, spare))
 
 
 def print_coverage(coverage: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyflame.errors import UsageError
+from whyflame.errors import NothingMatched, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +36,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--token-file", metavar="F", help="file with the server's bearer token")
     group.add_argument("--tenant", metavar="T", default="", help="whose data; none by default")
-    group.add_argument("--config", metavar="F", help="configuration, for own views and fields")
+    group.add_argument("--config", metavar="F", help="own views and fields, of a --data-dir")
 
 
 def refuse_target(parser: argparse.ArgumentParser, why: str, *options: str) -> None:
@@ -88,11 +88,42 @@ def add_waits(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_limit(parser: argparse.ArgumentParser, default: int) -> None:
+    """The option that says how many rows are shown."""
+    parser.add_argument(
+        "-n", "--limit", type=_rows, default=default, help=f"rows (default {default})"
+    )
+
+
+def _rows(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if not number:
+        raise ArgumentTypeError(f"{text!r} is not a number of rows: give 1 or more")
+    return number
+
+
 def data_dir(args: argparse.Namespace) -> Path:
     """The directory of --data-dir, which must exist."""
     directory = Path(args.data_dir).expanduser()
     if not directory.is_dir():
         raise UsageError(f"--data-dir {directory}: no such directory")
+    return directory
+
+
+def store_dir(args: argparse.Namespace) -> Path:
+    """The directory of --data-dir, which must hold a store.
+
+    Raises:
+        NothingMatched: It holds none; a question must not make one where nobody meant it.
+    """
+    from whyflame.app.opening import DATABASE
+
+    directory = data_dir(args)
+    if not (directory / DATABASE).exists():
+        raise NothingMatched(
+            f"no store in {directory} ({DATABASE} is not there): `whyflame serve` says at its start "
+            "where its data are, `whyflame import --data-dir` makes one"
+        )
     return directory
 
 
@@ -125,7 +156,7 @@ def _opened(args: argparse.Namespace, modules: tuple[str, ...]) -> tuple[Store, 
     """The store of --data-dir, and who answers from it."""
     from whyflame.app.opening import open_store
 
-    config, directory = load_config(args) if args.config else None, data_dir(args)
+    config, directory = load_config(args) if args.config else None, store_dir(args)
     # DuckDB opens without Python's lock: meanwhile a thread reads the modules that will ask it.
     # Not the other way round: glibc gives threads their memory page by page, and DuckDB takes much.
     reading = threading.Thread(target=_read_modules, args=(_ASKING, *modules))
@@ -162,5 +193,7 @@ def remote(args: argparse.Namespace) -> RemoteQuestions:
     from whyflame.config import read_secret
     from whyflame.serve.remote import RemoteQuestions
 
+    if args.config:
+        raise UsageError("--config goes with --data-dir: a server has its own configuration")
     token = read_secret(args.token_file) if args.token_file else None
     return RemoteQuestions(args.url or DEFAULT_URL, token, args.tenant)

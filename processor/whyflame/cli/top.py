@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
-from whyflame.cli.target import add_filters, add_target, chosen_filter, questions, split_fields
+from whyflame.cli.target import (
+    add_filters,
+    add_limit,
+    add_target,
+    chosen_filter,
+    questions,
+    split_fields,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +39,8 @@ def add_parser(subparsers: Any) -> None:
         metavar="FIELD,...",
         help="what to rank; task (the default) counts everything inside it, nested tasks included",
     )
-    parser.add_argument("-n", "--limit", type=int, default=20, help="rows (default 20)")
+    add_limit(parser, 20)
+    parser.add_argument("--format", choices=("table", "json"), default="table")
     add_filters(parser)
     add_target(parser)
     parser.set_defaults(run=run)
@@ -42,7 +51,9 @@ def run(args: argparse.Namespace) -> int:
     by = split_fields(args.by) or ("task",)
     with questions(args) as asked:
         rows, whole = widest(asked, by, chosen_filter(args))
-    if rows:
+    if args.format == "json":
+        _print_json(rows, whole, args.limit)
+    elif rows:
         print_top(rows, whole, by, args.limit)
     else:
         from whyflame.cli.tables import NOTHING_YET
@@ -68,6 +79,12 @@ def widest(asked: Questions, by: Sequence[str], chosen: Filter) -> tuple[list[di
     return ranked, sum(tokens_of(row) for row in rows)
 
 
+def _print_json(rows: Sequence[dict[str, Any]], whole: int, limit: int) -> None:
+    shown = [{**row, "tokens": tokens_of(row)} for row in rows[:limit]]
+    answer = {"rows": shown, "tokens": whole, "not_shown": len(rows) - len(shown)}
+    print(json.dumps(answer, indent=2, ensure_ascii=False))
+
+
 def _add(into: dict[str, Any], row: dict[str, Any]) -> None:
     for key, value in row.items():
         if key != "path" and value is not None:
@@ -76,7 +93,7 @@ def _add(into: dict[str, Any], row: dict[str, Any]) -> None:
 
 def print_top(rows: Sequence[dict[str, Any]], whole: int, by: Sequence[str], limit: int) -> None:
     """Rank rows by tokens; what is not shown is said."""
-    from whyflame.cli.tables import console, count, money, seconds, share, table
+    from whyflame.cli.tables import console, count, fitted, money, number_of, seconds, share, table
 
     made = table(
         "tokens", "share", "cost", "self time", "calls", "tools", "failed", *by, numbers=range(7)
@@ -93,8 +110,8 @@ def print_top(rows: Sequence[dict[str, Any]], whole: int, by: Sequence[str], lim
             *("-" if row[field] is None else str(row[field]) for field in by),
         )
     out = console()
-    out.print(made)
-    hidden = f"; {len(rows) - limit:,} more rows (--limit)" if len(rows) > limit else ""
+    out.print(fitted(made, out, ("tools", "calls", "self time", "failed", "cost")))
+    hidden = f"; {number_of(len(rows) - limit, 'more row')} (--limit)" * (len(rows) > limit)
     out.print(f"{whole:,} tokens in all{hidden}")
 
 

@@ -252,17 +252,45 @@ def _interval(
 
 def format_table(comparison: Comparison, limit: int = 30) -> str:
     """The largest changes as plain text, a line per frame."""
-    lines = [
+    title = (
         f"{comparison.measure} per {comparison.per}: base {comparison.base_units:,} "
         f"{comparison.per}s, target {comparison.target_units:,}"
-        + (f", {comparison.pairs:,} pairs" if comparison.pairs is not None else ""),
-        f"{'base':>16} {'target':>16} {'change':>16} {'95 % interval':>32}   frame",
-    ]
-    for row in comparison.rows[:limit]:
-        interval = "" if row.low is None else f"{row.low:,.0f} .. {row.high:,.0f}"
-        noise = "  (may be noise)" if row.may_be_noise else ""
-        lines.append(
-            f"{row.base:>16,.0f} {row.target:>16,.0f} {row.change:>+16,.0f} {interval:>32}   "
-            f"{row.frame}{noise}"
-        )
+    )
+    if comparison.pairs is not None:
+        title += f", {comparison.pairs:,} pairs"
+    rows = [_cells(row, comparison.unit) for row in comparison.rows[:limit]]
+    rows.insert(0, ("base", "target", "change", "95 % interval", "frame"))
+    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
+    lines = [title]
+    for *figures, frame in rows:
+        padded = (text.rjust(width) for text, width in zip(figures, widths, strict=True))
+        lines.append("  ".join((*padded, frame)))
+    hidden = len(comparison.rows) - limit
+    if hidden > 0:
+        lines.append(f"smaller changes not shown: {hidden:,}; JSON has all")
     return "\n".join(lines) + "\n"
+
+
+def _cells(row: FrameChange, unit: str) -> tuple[str, ...]:
+    """A frame as the table shows it."""
+    interval = "-"
+    if row.low is not None and row.high is not None:
+        interval = f"{_shown(row.low, unit)} .. {_shown(row.high, unit)}"
+    noise = "  (may be noise)" if row.may_be_noise else ""
+    plus = "+" if row.change >= 0 else ""
+    return (
+        _shown(row.base, unit),
+        _shown(row.target, unit),
+        plus + _shown(row.change, unit),
+        interval,
+        row.frame + noise,
+    )
+
+
+def _shown(value: float, unit: str) -> str:
+    minus, size = "-" if value < 0 else "", abs(value)
+    if unit == "nanousd":
+        return f"{minus}${size / 1e9:,.4f}"
+    if unit == "nanoseconds":
+        return f"{minus}{size / 1e9:,.1f} s"
+    return f"{minus}{size:,.0f}"

@@ -21,6 +21,9 @@ TIMEOUT_SECONDS = 120
 # It waits for storing, then settles and names all that is asked for.
 SEGMENT_SECONDS = 3600
 FORGET_SECONDS = 3600
+# What a server answers that does not know our paths.
+_NOT_HERE = {404, 405}
+_OWN_PORT = "The API and the page have one of their own (4319 unless configured)"
 FORGOTTEN = ("traces", "spans", "payloads", "requests", "dead_letters")
 
 
@@ -39,7 +42,8 @@ class RemoteQuestions:
 
     def __init__(self, url: str, token: str | None = None, tenant: str = "") -> None:
         if urllib.parse.urlsplit(url).scheme not in {"http", "https"}:
-            raise UsageError(f"--url {url}: not an http or https address")
+            meant = "" if "://" in url else f"; did you mean http://{url}?"
+            raise UsageError(f"--url {url}: not an http or https address{meant}")
         self._url = url.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         if tenant:
@@ -102,11 +106,11 @@ class RemoteQuestions:
     def segment(self, session: str | None, segmenter: str | None) -> dict[str, Any]:
         """Settle and segment now."""
         parameters = [("session", session or ""), ("segmenter", segmenter or "")]
-        body = self._send(
-            "POST", "/api/v1/segment", parameters, b"{}", "application/json", SEGMENT_SECONDS
+        return self._read(
+            self._send(
+                "POST", "/api/v1/segment", parameters, b"{}", "application/json", SEGMENT_SECONDS
+            )
         )
-        found: dict[str, Any] = json.loads(body)
-        return found
 
     def forget(self, session: str | None, user: str | None) -> dict[str, Any]:
         """Ask to forget, and wait until it is done.
@@ -115,7 +119,7 @@ class RemoteQuestions:
             NothingMatched: There was nothing of it.
         """
         wanted = json.dumps({"session": session, "user": user}).encode()
-        answer = json.loads(self._send("POST", "/api/v1/forget", [], wanted, "application/json"))
+        answer = self._read(self._send("POST", "/api/v1/forget", [], wanted, "application/json"))
         path = f"/api/v1/forget/{answer['id']}"
         deadline = time.monotonic() + FORGET_SECONDS
         while time.monotonic() < deadline:
@@ -140,10 +144,16 @@ class RemoteQuestions:
         """Retry or drop profiles; returns how many."""
         wanted = json.dumps({"action": action, "ids": ids}).encode()
         answer = self._send("POST", "/api/v1/outbox", [], wanted, "application/json")
-        return int(json.loads(answer)["changed"])
+        return int(self._read(answer)["changed"])
 
     def _json(self, path: str, parameters: list[tuple[str, str]]) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self._send("GET", path, parameters))
+        return self._read(self._send("GET", path, parameters))
+
+    def _read(self, body: bytes) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads(body)
+        except ValueError as error:
+            raise NoAnswer(_other_server(self._url)) from error
         return found
 
     def _send(
@@ -165,16 +175,20 @@ class RemoteQuestions:
                 content: bytes = answer.read()
                 return content
         except urllib.error.HTTPError as error:
-            raise _error(error) from error
+            raise _error(self._url, error) from error
         except OSError as error:
             raise NoAnswer(_no_answer(self._url, error)) from error
         except http.client.BadStatusLine as error:
             raise NoAnswer(
                 f"what answers at {self._url} does not speak HTTP; is that the OTLP/gRPC port? "
-                "The API and the page have one of their own (4319 unless configured)"
+                f"{_OWN_PORT}"
             ) from error
         except http.client.HTTPException as error:
             raise NoAnswer(_no_answer(self._url, error)) from error
+
+
+def _other_server(url: str) -> str:
+    return f"what answers at {url} is not whyflame's API; is that the OTLP/HTTP port? {_OWN_PORT}"
 
 
 def _no_answer(url: str, error: Exception) -> str:
@@ -198,12 +212,14 @@ def _flag(value: bool | None) -> str:  # noqa: FBT001 - named where it is passed
     return "" if value is None else str(value).lower()
 
 
-def _error(error: urllib.error.HTTPError) -> WhyflameError:
+def _error(url: str, error: urllib.error.HTTPError) -> WhyflameError:
     text = error.read().decode(errors="replace")
     try:
         answer = json.loads(text)
         message, code = str(answer["error"]), answer.get("code")
     except (ValueError, KeyError, TypeError):
+        if error.code in _NOT_HERE:
+            return NoAnswer(_other_server(url))
         return WhyflameError(f"the server answered {error.code}: {text[:200]}")
     kinds: dict[int, type[WhyflameError]] = {2: UsageError, 3: NothingMatched}
     return kinds.get(code, WhyflameError)(message)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import socket
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import grpc
 import pytest
 from tests.otlp import Row, traces
 
+from whyflame.app.opening import open_store
 from whyflame.cli import main
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ SILENT = {"gen_ai.operation.name": "chat", "gen_ai.response.model": "gpt-5"}
 def empty(tmp_path: Path) -> str:
     """A store in which nothing is."""
     store = tmp_path / "store"
-    store.mkdir()
+    open_store(store, None).close()
     return str(store)
 
 
@@ -56,6 +58,17 @@ def test_an_empty_store_says_how_to_fill_it(
     assert main([command, "--data-dir", empty]) == 0
     said = capsys.readouterr().out
     assert "Nothing has settled yet. Point an OTLP exporter at `whyflame serve`" in said
+
+
+@pytest.mark.parametrize("words", [["top"], ["totals"], ["profile", "-o", "-"], ["outbox"]])
+def test_a_directory_without_a_store_is_named_and_left_as_it_is(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if words[0] == "profile":
+        words = [*words, "--format", "folded"]
+    assert main([*words, "--data-dir", str(tmp_path)]) == 3
+    assert f"no store in {tmp_path}" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", ["totals", "top", "sessions", "doctor"])
@@ -161,3 +174,30 @@ def test_the_otlp_port_is_not_the_api(capsys: pytest.CaptureFixture[str]) -> Non
 def test_no_server_says_how_to_start_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["top", "--url", "http://127.0.0.1:1"]) == 1
     assert "(Connection refused); start `whyflame serve`" in capsys.readouterr().err
+
+
+class _Page(BaseHTTPRequestHandler):
+    """Another program: a page for every path, or none."""
+
+    def do_GET(self) -> None:
+        self.send_response(self.server.code)  # type: ignore[attr-defined]
+        self.end_headers()
+        self.wfile.write(b"<html>Not Found</html>")
+
+    def log_message(self, *_: object) -> None:
+        """Silent."""
+
+
+@pytest.mark.parametrize("code", [200, 404])
+def test_another_http_server_is_told_from_whyflame(
+    code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The OTLP/HTTP port says 404 to a question; a web application may answer with its page."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Page) as server, ThreadPoolExecutor(1) as pool:
+        server.code = code  # type: ignore[attr-defined]
+        pool.submit(server.serve_forever, 0.01)
+        try:
+            assert main(["top", "--url", f"http://127.0.0.1:{server.server_port}"]) == 1
+        finally:
+            server.shutdown()
+    assert "is not whyflame's API; is that the OTLP/HTTP port?" in capsys.readouterr().err

@@ -109,3 +109,34 @@ def test_the_version_says_whether_the_native_part_is_in_use(
     assert ended.value.code == 0
     said = f"whyflame {__version__} (native part {native.described()})\n"
     assert capsys.readouterr().out == said
+
+
+def test_no_command_at_all_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "start here:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["top", "sessions"])
+@pytest.mark.parametrize("number", ["0", "-1", "x", "1.5"])
+def test_a_number_of_rows_is_one_or_more(
+    command: str, number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, f"--limit={number}"])
+    assert ended.value.code == 2
+    assert f"'{number}' is not a number of rows" in capsys.readouterr().err
+
+
+def test_a_configuration_means_nothing_to_a_server_and_that_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["top", "--config", "mine.yaml"]) == 2
+    assert "a server has its own configuration" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["localhost:4319", "127.0.0.1:4319"])
+def test_an_address_without_its_scheme_is_completed_in_the_message(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["top", "--url", address]) == 2
+    assert f"did you mean http://{address}?" in capsys.readouterr().err

@@ -125,6 +125,30 @@ def test_the_table_says_what_may_be_noise() -> None:
     assert "fix  (may be noise)" in text
 
 
+@pytest.mark.parametrize(
+    ("measure", "unit", "told"),
+    [
+        ("duration", "nanoseconds", "1.5 s  63.5 s  +62.0 s"),
+        ("cost", "nanousd", "$1.5000  $63.5000  +$62.0000"),
+        ("tokens", "count", "1,500,000,000  63,500,000,000  +62,000,000,000"),
+    ],
+)
+def test_the_table_tells_money_and_time_in_units_that_people_read(
+    measure: str, unit: str, told: str
+) -> None:
+    compared = compare(runs({"fix": [1_500_000_000]}), runs({"fix": [63_500_000_000]}))
+    text = format_table(replace(compared, measure=measure, unit=unit))
+    row = next(line for line in text.splitlines() if "fix" in line)
+    assert row.lstrip().startswith(told)
+
+
+def test_the_table_says_how_many_frames_it_does_not_show() -> None:
+    many = {f"frame {number}": [number] for number in range(1, 41)}
+    compared = compare(runs(many), runs({"fix": [1]}))
+    text = format_table(compared, limit=30)
+    assert text.splitlines()[-1].startswith(f"smaller changes not shown: {len(compared.rows) - 30}")
+
+
 def test_profiles_without_labels_are_one_unit() -> None:
     bare = replace(tokens_of({"a": 3}))
     assert compare(bare, bare).base_units == 1
