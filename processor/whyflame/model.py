@@ -10,15 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from whyflame.fields import FIELDS, TOKEN_PARTS, FieldSpec
+from whyflame.fields import TOKEN_PARTS
 
 __all__ = [
     "DUBIOUS_REASONS",
-    "FIELDS",
     "MEASURES",
-    "TOKEN_PARTS",
     "Content",
-    "FieldSpec",
     "Kind",
     "Operation",
     "Span",

@@ -117,11 +117,11 @@ class StoredSegments:
         Lanes that are gone, or that their segmenter failed on, say nothing about the others. A run
         without marks may have had another session before its spans told which it is.
         """
-        made_now = (prepared.name, self._setup)
+        maker = (prepared.name, self._setup)
         wanted: dict[int, int] = {}
         for run in prepared.changed_runs:
             olds = known.get(run, {}).values()
-            alike = [old.since for old in olds if (old.producer, old.setup) == made_now]
+            alike = [old.since for old in olds if old.maker == maker]
             if alike or not olds:
                 since = min(alike, default=0)
                 wanted |= {op.span.span_key: since for op in runs[run] if op.counted}
@@ -198,12 +198,12 @@ class _Prepared:
         many = getattr(segmenter, "segment_many", None)
         # Each lane is looked up again while its run is segmented; hashing it twice would be waste.
         self._digests = {id(lane): lane.sha256() for members in lanes.values() for lane in members}
-        made_now = (segmenter.name, setup)
+        maker = (segmenter.name, setup)
         by_run = {
             run: [
                 lane
                 for lane in members
-                if self._has_changed(lane, made_now, known.get(run, {}).get(lane.name))
+                if self._has_changed(lane, maker, known.get(run, {}).get(lane.name))
             ]
             for run, members in lanes.items()
         }
@@ -227,7 +227,7 @@ class _Prepared:
         """See `Lane.sha256`."""
         return self._digests[id(lane)]
 
-    def _has_changed(self, lane: Lane, made_now: tuple[str, str], old: LaneMarks | None) -> bool:
-        if old is None or (old.producer, old.setup) != made_now:
+    def _has_changed(self, lane: Lane, maker: tuple[str, str], old: LaneMarks | None) -> bool:
+        if old is None or old.maker != maker:
             return True
         return old.input_sha256 != self._digests[id(lane)]

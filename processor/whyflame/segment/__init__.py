@@ -2,7 +2,7 @@
 
 from whyflame.segment.lane import Call, Lane, Step, build_lanes
 from whyflame.segment.registry import load_segmenter
-from whyflame.segment.run import LaneMarks, apply, segment_run
+from whyflame.segment.run import LaneMarks, apply, segment_lanes
 from whyflame.segment.segmenter import InvalidMarks, Mark, Segmenter, validate
 
 __all__ = [
@@ -16,6 +16,6 @@ __all__ = [
     "apply",
     "build_lanes",
     "load_segmenter",
-    "segment_run",
+    "segment_lanes",
     "validate",
 ]

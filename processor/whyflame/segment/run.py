@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from whyflame.model import Kind
-from whyflame.segment.lane import Lane, build_lanes
+from whyflame.segment.lane import Lane
 from whyflame.segment.names import NameTables, load_tables
 from whyflame.segment.names.namer import DEFAULT_ROOT
 from whyflame.segment.segmenter import InvalidMarks, Mark, Segmenter, validate
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from whyflame.model import Operation
 
-__all__ = ["LaneMarks", "LanePaths", "apply", "segment_lanes", "segment_run", "tables_of"]
+__all__ = ["LaneMarks", "LanePaths", "apply", "segment_lanes", "tables_of"]
 
 Path = tuple[str, ...]
 
@@ -46,38 +46,15 @@ class LaneMarks:
     setup: str = ""
     since: int = 0
 
-    def is_made_like(self, other: LaneMarks) -> bool:
-        """The same segmenter made both, set up alike."""
-        return (self.producer, self.setup) == (other.producer, other.setup)
+    @property
+    def maker(self) -> tuple[str, str]:
+        """The segmenter and how it was set up; marks of another maker are made anew."""
+        return self.producer, self.setup
 
     @property
     def root(self) -> str | None:
         """The lane's goal; None for a lane without steps."""
         return self.marks[0].path[0] if self.marks else None
-
-
-def segment_run(
-    operations: Sequence[Operation],
-    segmenter: Segmenter,
-    previous: Mapping[str, LaneMarks] | None = None,
-    setup: str = "",
-) -> list[LaneMarks]:
-    """Segment every lane of one run and fill `root` and `path` of its operations.
-
-    Args:
-        operations: All operations of the run.
-        segmenter: The configured one.
-        previous: Newest stored marks by lane; equal input is not segmented again, and they stay in
-            force when the segmenter fails.
-        setup: How the segmenter is set up (`choose_segmenter`).
-
-    Returns:
-        Marks per lane, to be stored where neither `reused` nor `error` is set.
-    """
-    lanes = build_lanes(operations)
-    found = segment_lanes(lanes, segmenter, previous or {}, setup=setup)
-    apply(operations, {marks.lane: marks.marks for marks in found}, lanes)
-    return found
 
 
 def segment_lanes(
@@ -102,7 +79,7 @@ def segment_lanes(
     for lane in lanes:
         new = LaneMarks(lane.name, segmenter.name, digest_of(lane), setup=setup)
         old = previous.get(lane.name)
-        if old is not None and old.is_made_like(new) and old.input_sha256 == new.input_sha256:
+        if old is not None and old.maker == new.maker and old.input_sha256 == new.input_sha256:
             results[lane.name] = replace(new, marks=old.marks, reused=True)
         else:
             changed.append((lane, new))
@@ -162,7 +139,7 @@ def tables_of(segmenter: Segmenter) -> NameTables:
 def apply(
     operations: Sequence[Operation],
     marks_by_lane: Mapping[str, Sequence[Mark]],
-    lanes: Sequence[Lane] | None = None,
+    lanes: Sequence[Lane],
 ) -> None:
     """Set `root` and `path` of every operation of one run.
 
@@ -170,8 +147,7 @@ def apply(
     front, then its own goal. Operations outside steps belong to the lane as a whole; calls outside
     steps belong to the step before them.
     """
-    known = {lane.name: lane for lane in (lanes if lanes is not None else build_lanes(operations))}
-    paths = LanePaths(known, marks_by_lane)
+    paths = LanePaths({lane.name: lane for lane in lanes}, marks_by_lane)
     roots = {name: paths.root(name) for name in {operation.lane for operation in operations}}
     last_step: dict[str, int] = {}
     for operation in sorted(operations, key=attrgetter("seq")):

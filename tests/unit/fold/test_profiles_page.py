@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from whyflame.fields import FIELDS
 from whyflame.fold.encode import ENCODINGS
 from whyflame.fold.measures import MEASURE_BY_NAME
 from whyflame.fold.views import BUILT_IN_VIEWS
-from whyflame.model import FIELDS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "profiles.md").read_text(encoding="utf-8")
 ENDINGS = [ending for encoding in ENCODINGS.values() for ending in encoding.endings]

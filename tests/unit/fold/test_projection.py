@@ -6,10 +6,11 @@ import pytest
 
 from whyflame.config import Config, ViewConfig
 from whyflame.errors import UsageError
+from whyflame.fields import FIELDS
 from whyflame.fold.measures import DEFAULT_MEASURES, MEASURE_BY_NAME, find_measure
 from whyflame.fold.projection import compile_query, make_projection
 from whyflame.fold.views import BUILT_IN_VIEWS, FILE_LABELS, view_projection
-from whyflame.model import FIELDS, MEASURES
+from whyflame.model import MEASURES
 
 
 @pytest.mark.parametrize(

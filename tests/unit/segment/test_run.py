@@ -12,14 +12,15 @@ from whyflame.segment import (
     Lane,
     LaneMarks,
     Mark,
+    Segmenter,
     apply,
     build_lanes,
     load_segmenter,
-    segment_run,
+    segment_lanes,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 def op(kind: Kind, lane: str, step: int | None, seq: int, **fields: object) -> Operation:
@@ -35,6 +36,18 @@ def op(kind: Kind, lane: str, step: int | None, seq: int, **fields: object) -> O
     for name, value in fields.items():
         setattr(made, name, value)
     return made
+
+
+def segment_run(
+    operations: list[Operation],
+    segmenter: Segmenter,
+    previous: Mapping[str, LaneMarks] | None = None,
+) -> list[LaneMarks]:
+    """Segment the lanes of one run and put its operations below the names."""
+    lanes = build_lanes(operations)
+    found = segment_lanes(lanes, segmenter, previous or {})
+    apply(operations, {marks.lane: marks.marks for marks in found}, lanes)
+    return found
 
 
 def run() -> list[Operation]:
@@ -59,7 +72,7 @@ MARKS = {
 def test_paths_lie_below_the_root() -> None:
     """`root` is the goal of the run, also for sub-agents, whose paths carry the outer path."""
     operations = run()
-    apply(operations, MARKS)
+    apply(operations, MARKS, build_lanes(operations))
     assert {operation.root for operation in operations} == {"fix shop"}
     assert [operation.path for operation in operations] == [
         (),
@@ -75,7 +88,7 @@ def test_paths_lie_below_the_root() -> None:
 def test_a_path_is_never_empty_inside_steps() -> None:
     """Without intervals the goal itself is the path."""
     operations = run()[:3]
-    apply(operations, {"main": [Mark(0, ("fix shop",))]})
+    apply(operations, {"main": [Mark(0, ("fix shop",))]}, build_lanes(operations))
     assert operations[1].path == ("fix shop",)
 
 
