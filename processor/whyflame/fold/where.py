@@ -38,15 +38,13 @@ _STRINGS = "SELECT id FROM strings WHERE "
 _PATHS = "SELECT id FROM paths WHERE "
 _PATH_NAMES = "SELECT id FROM (SELECT id, unnest(names) AS name FROM paths) WHERE "
 # The same for expressions: with the id -1, which stands for NULL, and what is empty as "".
-_ALL_STRINGS = "SELECT id FROM (SELECT id, value FROM strings UNION ALL SELECT -1, '') WHERE "
-_ALL_TASKS = (
-    "SELECT id FROM (SELECT id, coalesce(names[-1], '') AS name FROM paths"
-    " UNION ALL SELECT -1, '') WHERE "
-)
-_ALL_PATH_NAMES = (
-    "SELECT id FROM (SELECT id, unnest(CASE WHEN len(names) = 0 THEN [''] ELSE names END) AS name"
-    " FROM paths UNION ALL SELECT -1, '') WHERE "
-)
+_NAMED = {
+    Role.STRING: "SELECT id, value AS name FROM strings",
+    Role.PATH: (
+        "SELECT id, unnest(CASE WHEN len(names) = 0 THEN [''] ELSE names END) AS name FROM paths"
+    ),
+    Role.TASK: "SELECT id, coalesce(names[-1], '') AS name FROM paths",
+}
 
 
 class Compares:
@@ -163,22 +161,18 @@ def compile_tenant(tenant: str) -> Fragment:
 
 def _matching(condition: Condition) -> Fragment:
     """The values that an expression matches; what is unknown is matched as ""."""
-    column, params = _column(condition.field), (condition.value,)
-    match role_of(condition.field):
-        case Role.STRING:
-            among = f"{_ALL_STRINGS}regexp_matches(value, ?)"
-        case Role.PATH:
-            among = f"{_ALL_PATH_NAMES}regexp_matches(name, ?)"
-        case Role.TASK:
-            among = f"{_ALL_TASKS}regexp_matches(name, ?)"
-        case Role.NUMBER:
-            return Fragment(f"regexp_matches(coalesce(CAST({column} AS VARCHAR), ''), ?)", params)
-        case Role.TEXT:
-            test = "regexp_matches(coalesce(extra[?], ''), ?)"
-            return Fragment(test, (condition.field, *params))
-        case Role.PART:
-            raise ValueError("token_kind is compiled by the projection")
-    return Fragment(f"coalesce({column}, -1) IN ({among})", params)
+    column, role = _column(condition.field), role_of(condition.field)
+    params = (condition.value,)
+    if role in _NAMED:
+        named = f"{_NAMED[role]} UNION ALL SELECT -1, ''"
+        among = f"SELECT id FROM ({named}) WHERE regexp_matches(name, ?)"
+        return Fragment(f"coalesce({column}, -1) IN ({among})", params)
+    if role is Role.NUMBER:
+        return Fragment(f"regexp_matches(coalesce(CAST({column} AS VARCHAR), ''), ?)", params)
+    if role is Role.TEXT:
+        test = "regexp_matches(coalesce(extra[?], ''), ?)"
+        return Fragment(test, (condition.field, *params))
+    raise ValueError("token_kind is compiled by the projection")
 
 
 def _equal(condition: Condition) -> Fragment:
