@@ -207,6 +207,14 @@ class Dictionary:
                 del self._ids[self._values.pop(number)]
             self._size = self._written
 
+    def remove(self, identifiers: Iterable[int]) -> None:
+        """Rows that were deleted from the table; a value that comes again gets another id."""
+        if not self.is_loaded:
+            return
+        with self._lock:
+            for number in identifiers:
+                self._ids.pop(self._values.pop(number, None), None)
+
     def _read(self, condition: str, parameters: list[object]) -> dict[int, Any]:
         """Values that are not held, by id; they are from now on."""
         with self._lock:

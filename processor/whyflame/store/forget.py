@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from whyflame.store.duck import transaction
-from whyflame.store.schema import CODED_COLUMNS
+from whyflame.store.unused import delete_unused
 
 if TYPE_CHECKING:
     import duckdb
@@ -116,7 +116,7 @@ def forget_traces(store: Store, keys: set[int], tenant: str) -> Removed:
         )
         # An origin names services, agents and tools; it goes with the last span that has it.
         cursor.execute("DELETE FROM origins WHERE origin NOT IN (SELECT origin FROM spans)")
-        _forget_strings(cursor)
+        delete_unused(cursor)
     return removed
 
 
@@ -172,26 +172,6 @@ def _forget_marks(cursor: duckdb.DuckDBPyConnection) -> None:
         f"(SELECT DISTINCT tenant, session FROM settled WHERE trace_key IN {_AMONG}) "
         "AND (tenant, session) NOT IN (SELECT DISTINCT tenant, session FROM settled "
         f"WHERE trace_key NOT IN {_AMONG} AND session IS NOT NULL)"
-    )
-
-
-def _forget_strings(cursor: duckdb.DuckDBPyConnection) -> None:
-    """Entries of both dictionaries that nothing refers to."""
-    used = " UNION ".join(
-        [
-            *(f"SELECT {name} AS id FROM settled" for name in (*CODED_COLUMNS, "lane_parent")),
-            *(f"SELECT {name} AS id FROM marks" for name in ("tenant", "session", "lane")),
-        ]
-    )
-    cursor.execute(
-        f"DELETE FROM strings WHERE id NOT IN (SELECT id FROM ({used}) WHERE id IS NOT NULL)"
-    )
-    paths = (
-        "SELECT path_id AS id FROM settled UNION SELECT unnest(path_ids) FROM marks "
-        "UNION SELECT path_id FROM exported"
-    )
-    cursor.execute(
-        f"DELETE FROM paths WHERE id NOT IN (SELECT id FROM ({paths}) WHERE id IS NOT NULL)"
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whyflame.store.duck import transaction
+from whyflame.store.unused import Unused
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,10 +29,11 @@ _MAX_STEPS = 8
 
 @dataclass(slots=True)
 class Swept:
-    """What one pass removed."""
+    """What one pass removed; `names` are strings and paths that nothing refers to."""
 
     superseded_rows: int = 0
     traces: int = 0
+    names: int = 0
 
 
 class Retention:
@@ -48,6 +50,7 @@ class Retention:
         self._cursor = store.cursor()
         self._max_age_ns = max_age_ns
         self._max_bytes = max_bytes
+        self._unused = Unused(store)
 
     def sweep(self, now_ns: int) -> Swept:
         """One pass; checkpoints when something was removed."""
@@ -62,7 +65,8 @@ class Retention:
             swept.traces += dropped
             steps += 1
             self._store.checkpoint()
-        if swept.superseded_rows or swept.traces:
+        swept.names = self._unused.drop()
+        if swept.superseded_rows or swept.traces or swept.names:
             self._store.checkpoint()
         return swept
 
@@ -81,6 +85,7 @@ class Retention:
                 "DELETE FROM settled WHERE generation < (SELECT g.generation FROM "
                 "current_generation g WHERE g.trace_key = settled.trace_key)",
             )
+            self._unused.note_gone(rows)
             rows += _deleted(
                 self._cursor,
                 "DELETE FROM generations WHERE generation < (SELECT g.generation FROM "
@@ -116,9 +121,13 @@ class Retention:
                 [keys],
             )
             for table in _TABLES:
-                self._cursor.execute(
-                    f"DELETE FROM {table} WHERE trace_key IN (SELECT unnest(?::BIGINT[]))", [keys]
+                rows = _deleted(
+                    self._cursor,
+                    f"DELETE FROM {table} WHERE trace_key IN (SELECT unnest(?::BIGINT[]))",
+                    [keys],
                 )
+                if table == "settled":
+                    self._unused.note_gone(rows)
             self._cursor.execute(
                 "DELETE FROM marks WHERE (tenant, session) NOT IN "
                 "(SELECT DISTINCT tenant, session FROM settled WHERE session IS NOT NULL)"
@@ -126,6 +135,8 @@ class Retention:
         return len(keys)
 
 
-def _deleted(cursor: duckdb.DuckDBPyConnection, statement: str) -> int:
-    row = cursor.execute(statement).fetchone()
+def _deleted(
+    cursor: duckdb.DuckDBPyConnection, statement: str, parameters: list[object] | None = None
+) -> int:
+    row = cursor.execute(statement, parameters or []).fetchone()
     return int(row[0]) if row else 0

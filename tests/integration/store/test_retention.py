@@ -10,7 +10,9 @@ from tests.made import SECOND, T0, operation, span, write_settled
 
 from whyflame.fold.projection import compile_filter, make_projection
 from whyflame.store.duck import Store
+from whyflame.store.marks import MarkRow
 from whyflame.store.retention import Retention
+from whyflame.store.session_view import list_sessions, show_session
 from whyflame.store.settled import SettledWriter
 from whyflame.store.spans import SpanWriter
 from whyflame.store.totals import totals
@@ -73,6 +75,72 @@ def test_superseded_generations_go(store: Store) -> None:
     assert Retention(store).sweep(T0).superseded_rows == 8
     assert _calls(store) == 1
     assert store.cursor().execute("SELECT count(*) FROM settled").fetchone() == (1,)
+
+
+def _names(store: Store) -> tuple[int, int]:
+    cursor = store.cursor()
+    return tuple(
+        cursor.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]
+        for table in ("strings", "paths")
+    )  # type: ignore[return-value]
+
+
+def _told(store: Store) -> list[object]:
+    """All that questions answer with a name in it."""
+    by = ("session", "agent", "model", "path", "root", "leaf", "lane")
+    everything = compile_filter(make_projection(["agent"]))
+    sessions = list_sessions(store, everything, 1000)
+    shown = [show_session(store, row["session"], "") for row in sessions["sessions"]]
+    return [totals(store, by, everything), sessions, shown]
+
+
+def _work(
+    store: Store, first: int, traces: int, *, day: int, path: tuple[str, ...] = ("fix tests",)
+) -> None:
+    """Sessions with names of their own, and those that all share."""
+    spans = [
+        span(trace, 1, session=f"s{trace}", model=f"m{trace % 7}",
+             start_ns=T0 + day * DAY, end_ns=T0 + day * DAY + SECOND)
+        for trace in range(first, first + traces)
+    ]  # fmt: skip
+    SpanWriter(store).append(spans, {}, {})
+    group = Group(spans=spans, trace_keys=sorted({s.trace_key for s in spans}))
+    made = [operation(s, path=(*path, f"step {s.session}")) for s in spans]
+    marks = [
+        MarkRow("", op.session, 0, "main", "auto", "", ((0, (f"mark {op.session}",)),), "")
+        for op in made
+    ]
+    write_settled(SettledWriter(store), group, made, marks, T0)
+
+
+@pytest.mark.parametrize("held", [100_000, 20])
+def test_names_go_with_what_they_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
+) -> None:
+    """Two sweeps later, without a change to any answer, also where few are held in memory."""
+    monkeypatch.setattr("whyflame.store.dictionary.MOST_VALUES", held)
+    store = Store(tmp_path / "w.duckdb")
+    _work(store, 1, 100, day=0)
+    _work(store, 1000, 50, day=5)
+    retention = Retention(store, max_age_ns=2 * DAY)
+    before = _names(store)
+    assert retention.sweep(T0 + 6 * DAY).names == 0
+    told = _told(store)
+    assert _names(store) == before
+    _work(store, 2000, 10, day=3)
+    told_more = _told(store)
+    swept = retention.sweep(T0 + 11 * DAY // 2)
+    assert swept.traces == 10
+    assert swept.names == 300
+    assert _told(store) == told != told_more
+    assert retention.sweep(T0 + 6 * DAY).names == 0
+    # What comes again after it was forgotten, and what never came before.
+    _work(store, 50, 100, day=5)
+    again = _told(store)
+    store.close()
+    store = Store(tmp_path / "w.duckdb")
+    assert _told(store) == again
+    store.close()
 
 
 @pytest.mark.slow
