@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whyflame.model import Kind, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
 
     from whyflame.model import Span
     from whyflame.settle.ledger import Ledger
@@ -136,23 +136,28 @@ def same_tool(left: str | None, right: str | None) -> bool:
 
 def merge_nested_tools(ledger: Ledger) -> None:
     """Nested spans of one tool run (framework, MCP client, MCP server, execution) are one."""
+    for head, outer, inner in _nested(ledger, Kind.TOOL):
+        if ledger.why[head] is None and _is_same_run(ledger, head, outer, inner):
+            ledger.merge(head, inner, "same_call")
+
+
+def _nested(ledger: Ledger, kind: Kind) -> Iterator[tuple[int, int, int]]:
+    """Open spans of a kind with another one above, wrappers between them: (its head, it, the span).
+
+    From the top down, so that what was merged with the outer one counts for the inner one.
+    """
     forest, spans = ledger.forest, ledger.spans
-    if not _below(ledger, (Kind.TOOL,), {Kind.TOOL, *_WRAPPERS}, inside=True):
+    if not _below(ledger, (kind,), {kind, *_WRAPPERS}, inside=True):
         return
     for index in forest.top_down:
-        span = spans[index]
-        if span.kind is not Kind.TOOL or not ledger.is_open(index):
-            continue
-        outer = forest.nearest(
-            index,
-            lambda other: spans[other].kind is Kind.TOOL,
-            lambda other: spans[other].kind in _WRAPPERS,
-        )
-        if outer < 0:
-            continue
-        head = ledger.head[outer]
-        if ledger.why[head] is None and _is_same_run(ledger, head, outer, index):
-            ledger.merge(head, index, "same_call")
+        if spans[index].kind is kind and ledger.is_open(index):
+            outer = forest.nearest(
+                index,
+                lambda other: spans[other].kind is kind,
+                lambda other: spans[other].kind in _WRAPPERS,
+            )
+            if outer >= 0:
+                yield ledger.head[outer], outer, index
 
 
 def _is_same_run(ledger: Ledger, head: int, outer: int, inner: int) -> bool:
@@ -169,20 +174,7 @@ def _is_same_run(ledger: Ledger, head: int, outer: int, inner: int) -> bool:
 
 def merge_nested_agents(ledger: Ledger) -> None:
     """Two nested spans of one agent run (invoke_agent and workflow) are one run."""
-    forest, spans = ledger.forest, ledger.spans
-    if not _below(ledger, (Kind.AGENT,), {Kind.AGENT, *_WRAPPERS}, inside=True):
-        return
-    for index in forest.top_down:
-        span = spans[index]
-        if span.kind is not Kind.AGENT or not ledger.is_open(index):
-            continue
-        outer = forest.nearest(
-            index,
-            lambda other: spans[other].kind is Kind.AGENT,
-            lambda other: spans[other].kind in _WRAPPERS,
-        )
-        if outer < 0:
-            continue
-        head = ledger.head[outer]
-        if span.agent is None or span.agent == spans[head].agent:
-            ledger.merge(head, index, "wrapper")
+    spans = ledger.spans
+    for head, _, inner in _nested(ledger, Kind.AGENT):
+        if spans[inner].agent is None or spans[inner].agent == spans[head].agent:
+            ledger.merge(head, inner, "wrapper")
