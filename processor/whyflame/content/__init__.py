@@ -1,5 +1,6 @@
 """Content: text seen while indexing becomes bounded features and evidence, then is forgotten."""
 
+from whyflame.content.assigned import mask_assigned
 from whyflame.content.evidence import evidence
 from whyflame.content.features import Features, decode, extract, extract_all
 from whyflame.content.joining import has_text, join_features
@@ -15,5 +16,6 @@ __all__ = [
     "extract_all",
     "has_text",
     "join_features",
+    "mask_assigned",
     "redact",
 ]

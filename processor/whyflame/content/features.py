@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from whyflame.content.activity import activity_of_tool
 from whyflame.content.native import native_extract
-from whyflame.content.redact import redact
+from whyflame.content.redact import MASK, redact
 from whyflame.content.texts import (
     EMPTY_BAG,
     FIELD,
@@ -289,6 +289,6 @@ def _pack_sizes(content: Content, activity: int) -> bytes:
 def _excerpts(content: Content) -> list[str]:
     texts = (content.prompt, content.response, content.arguments, content.result)
     return [
-        redact((text or "")[:limit]).replace(FIELD, " ")
+        redact((text or "")[:limit]).replace(FIELD, " ").replace(MASK, "[secret]")
         for text, limit in zip(texts, EXCERPT_CHARS, strict=True)
     ]

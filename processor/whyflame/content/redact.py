@@ -26,7 +26,11 @@ from whyflame.content.lookalikes import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["redact", "redact_service"]
+__all__ = ["MASK", "redact", "redact_assigned", "redact_service"]
+
+MASK = "\x1a"
+"""Stands for an assigned value until words were looked for: the label holds a word itself."""
+_SECRET = "[secret]"  # noqa: S105 - a label
 
 _KEYS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)"
@@ -56,7 +60,8 @@ _NAMED = (
 _ASSIGNED = re.compile(
     rf"(?i:(?P<word>{_NAMED})(?:\\*[\"'`\]])*\s{{0,3}}(?:=>|[:=：＝]{{1,2}}|\s(?:is|ist|lautet|est|es)\s)"  # noqa: RUF001
     r"\s{0,3})(?:\\*(?P<quote>[\"'`])(?P<quoted>[^\"'`\\\n]{2,200})|(?P<assigned>[^\s\"'`,;&\\]{3,200}))"
-    r"|(?i:\bpass(?:word|wort|code|phrase)|\bkennwort) (?P<named>(?=\S{0,40}\d)(?=\S{0,40}[A-Za-z])\S{6,200})"
+    r"|(?i:\bpass(?:word|wort|code|phrase)|\bkennwort) (?:\\*[\"'`](?P<called>[^\"'`\\\n]{2,200})|(?P<named>(?=\S{0,40}\d)(?=\S{0,40}[A-Za-z])\S{6,200}))"
+    r"|(?<=\s)--(?:password|token|secret)(?:=|\s{1,3})(?P<flag>[^\s\[-]\S{3,200})"
     r"|(?i:\b(?:PIN|PUK|CVV2?|CVC)\b[\s:=]{1,3})(?P<pin>\d{3,8})\b"
 )
 _ASSIGNED_SIGNS = ("pass", "secret", "token", "key", "cred", "pwd", "kennwort", "contrase", "senha", "mot de",
@@ -66,10 +71,9 @@ _SENT = re.compile(
     r"(?P<header>[^\s\"'\\,<\[${]{6,2000})"
     r"|(?i:\b(?:set-)?cookie\\*[\"']?:\s{0,3}\\*[\"']?)(?P<cookie>[^\s\"'\\\[][^\n\"'\\]{3,2000})"
     r"|(?i:\b(?:bearer|basic)\s{1,3})(?P<bearer>[\w.~+/=-]{8,2000})"
-    r"|(?<=\s)--(?:password|token|secret)(?:=|\s{1,3})(?P<flag>[^\s\[-]\S{3,200})"
     r"|\b(?:curl\b[^\n|;]{0,200}?\s(?:-u|--user)[ =]?|sshpass\s+-p\s*)[\"']?(?P<login>[^\s\"'\[]{3,200})"
 )
-_SENT_SIGNS = ("bearer", "basic", "authorization", "cookie", "--", "curl", "sshpass")
+_SENT_SIGNS = ("bearer", "basic", "authorization", "cookie", "curl", "sshpass")
 _EMAIL = re.compile(
     r"(?<![\w.+-])(?P<box>[\w.+-]{1,64})@(?:(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b|(?:localhost|(?!v\d|sha\d)[a-z][\w-]{0,40}\d)\b(?!\.))"
 )
@@ -117,7 +121,7 @@ _MAILERS = frozenset(["git"])  # git@github.com names nobody
 
 def _replace_key(match: re.Match[str]) -> str:
     key = match["key"]
-    return match[0] if key is not None and not is_key_like(key) else "[secret]"
+    return match[0] if key is not None and not is_key_like(key) else _SECRET
 
 
 def _replace_assigned(match: re.Match[str]) -> str:
@@ -126,8 +130,8 @@ def _replace_assigned(match: re.Match[str]) -> str:
         if is_harmless_value(match["word"], value):
             return match[0]
     else:
-        value = match["named"] or match["pin"]
-    return f"{match[0][: len(match[0]) - len(value)]}[secret]"
+        value = match["called"] or match["named"] or match["flag"] or match["pin"]
+    return f"{match[0][: len(match[0]) - len(value)]}{_SECRET}"
 
 
 def _replace_sent(match: re.Match[str]) -> str:
@@ -137,7 +141,7 @@ def _replace_sent(match: re.Match[str]) -> str:
         return match[0]  # "basic functionality"
     if is_harmless_value("", value):
         return match[0]
-    return f"{match[0][: len(match[0]) - len(value)]}[secret]"
+    return f"{match[0][: len(match[0]) - len(value)]}{_SECRET}"
 
 
 def _replace_email(match: re.Match[str]) -> str:
@@ -176,12 +180,12 @@ def _replace_host(match: re.Match[str]) -> str:
 
 
 def _replace_hex(match: re.Match[str]) -> str:
-    return match[0] if is_labelled_hash(match.string, match.start()) else "[secret]"
+    return match[0] if is_labelled_hash(match.string, match.start()) else _SECRET
 
 
 def _replace_token(match: re.Match[str]) -> str:
     is_hex = _HEX.fullmatch(match[0]) is not None  # decided already
-    return match[0] if is_hex or not is_random(match[0]) else "[secret]"
+    return match[0] if is_hex or not is_random(match[0]) else _SECRET
 
 
 def _replace_person(match: re.Match[str]) -> str:
@@ -237,6 +241,16 @@ _SERVICE_RULES = tuple(rule for rule in _RULES if not rule.of_places)
 def redact(text: str) -> str:
     """The text with secrets and personal data replaced by short labels."""
     return _apply(_RULES, text)
+
+
+def redact_assigned(text: str) -> str:
+    """The text with `MASK` for what it assigns to a password, token or key; nothing else is looked for."""
+    return _ASSIGNED.sub(_mask, text)
+
+
+def _mask(match: re.Match[str]) -> str:
+    label = _replace_assigned(match)
+    return label.removesuffix(_SECRET) + MASK if label != match[0] else label
 
 
 def redact_service(text: str) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from whyflame import telemetry
 from whyflame.config import IndexConfig
-from whyflame.content import NameFilter, evidence, extract_all
+from whyflame.content import NameFilter, evidence, extract_all, mask_assigned
 from whyflame.errors import PermanentError, TransientError
 from whyflame.index.bounds import bound_span
 from whyflame.journal import Losses, Position, Signal
@@ -168,6 +168,8 @@ class SpanReader:
         modes = [of_service(span.service, usual) for span in spans]
         for span, mode in zip(spans, modes, strict=True):
             evidence(span, of_content=mode != "none")
+            if span.content is not None and mode != "none":
+                mask_assigned(span.content)
         for span, features in zip(spans, extract_all(spans, modes), strict=True):
             span.features = features
             self._names.clean(span)

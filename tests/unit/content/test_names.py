@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from genai_prices.data import providers
 from tests import otlp
 
 from whyflame.config import ContentConfig
-from whyflame.content import NameFilter, redact
+from whyflame.content import NameFilter, decode, redact
 from whyflame.dialects import Reader
 from whyflame.dialects.settings import dialect_settings
 from whyflame.index.dead_letters import DeadLetters
@@ -102,3 +103,42 @@ def test_every_known_model_keeps_its_name() -> None:
     }
     assert len(names) > 500
     assert [name for name in sorted(names) if redact(name) != name] == []
+
+
+SAID = [
+    "my password is swordfish, log in with it",
+    "log in, password: swordfish",
+    'use password "swordfish swordfish" there',
+    "das Passwort lautet swordfish",
+    "the access token = swordfish works",
+    "mysql -u root --password swordfish",
+    "Kennwort: swordfish",
+    'call {\\"password\\": \\"swordfish\\"}',
+    '{"user": "x", "password": "swordfish"}',
+]
+
+
+@pytest.mark.parametrize("mode", ["features", "excerpt"])
+@pytest.mark.parametrize("text", SAID, ids=range(len(SAID)))
+def test_no_word_that_is_a_password(text: str, mode: str, tmp_path: Path) -> None:
+    """Where a plain word is a password, the word before it tells; it is neither kept nor hashed alone."""
+    message = [{"role": "user", "parts": [{"type": "text", "content": text}]}]
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": text}]}]
+    attributes = {
+        "gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-5",
+        "gen_ai.input.messages": json.dumps(message), "gen_ai.output.messages": json.dumps(said),
+    }  # fmt: skip
+    read = Read()
+    SpanReader(Reader(), ContentConfig(mode=mode), DeadLetters(tmp_path)).read(
+        Signal.TRACES,
+        otlp.traces(otlp.Row("genai", "chat", attributes)),
+        tenant="",
+        received_ns=1,
+        into=read,
+    )
+    features = read.spans[0].features
+    assert features is not None
+    assert b"swordfish" not in features
+    assert b"\x1a" not in features
+    assert decode(features).said
+    assert mode == "features" or "[secret]" in decode(features).excerpts[0]
