@@ -25,6 +25,7 @@ from whyflame.config import AuthConfig, cannot_listen, parse_address
 from whyflame.connections import BoundedProtocol, raise_descriptor_limit
 from whyflame.errors import StoreBroken, TransientError, WhyflameError
 from whyflame.journal import JournalWriter, PendingLimit, Signal, pending_bytes
+from whyflame.journal.parts import check_parts
 from whyflame.serve.api import Actions, build_api
 from whyflame.serve.outbox import outbox_routes
 from whyflame.serve.pyroscope import pyroscope_routes
@@ -223,15 +224,18 @@ def _actions(config: Config, pipeline: Pipeline, writer: JournalWriter, state: _
     pending = PendingLimit(data_dir / JOURNAL, config.otlp.max_pending_bytes)
     return Actions(
         is_ready=lambda: _takes_data(state, pending),
-        ingest=lambda name, body, tenant: writer.append(
-            body, signal=Signal[name.upper()], received_ns=now_ns(), tenant=tenant
-        ),
+        ingest=partial(_ingest, writer),
         segment=lambda *asked: _segment_now(pipeline, config, state, asked),
         forget=lambda session, user, tenant: _forget(
             data_dir, state, ForgetRequest(tenant, session, user)
         ),
         forgotten=lambda identifier, tenant: result_of(data_dir, identifier, tenant),
     )
+
+
+def _ingest(writer: JournalWriter, name: str, body: bytes, tenant: str) -> None:
+    check_parts(body)
+    writer.append(body, signal=Signal[name.upper()], received_ns=now_ns(), tenant=tenant)
 
 
 def _takes_data(state: _State, pending: PendingLimit) -> bool:

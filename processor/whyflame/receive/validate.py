@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError
 from whyflame.errors import PermanentError
 from whyflame.journal import Encoding, Signal
 from whyflame.journal.otlp_json import request_class, to_protobuf
+from whyflame.journal.parts import GROUPS, MAX_PARTS, check_parts, too_many_parts
 from whyflame.receive.structure import look_at
 from whyflame.receive.warnings import CLOCK_WRONG, believed_times, warning_about
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["Checked", "check"]
+
+# Brackets: a whole request of 64 MiB in which every thirtieth byte is one has 2 million.
+_MAX_JSON_VALUES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +42,25 @@ def check(signal: Signal, encoding: Encoding, body: bytes) -> Checked:
     """Judge a body.
 
     Raises:
-        PermanentError: It is not a request of this signal (`malformed`).
+        PermanentError: It is not a request of this signal (`malformed`), or has too many parts
+            (`too_large`).
     """
-    payload = to_protobuf(signal, body) if encoding is Encoding.JSON else body
+    payload = _from_json(signal, body) if encoding is Encoding.JSON else body
+    check_parts(payload, GROUPS)
+    checked = _look(signal, payload)
+    if checked.items > MAX_PARTS:
+        raise too_many_parts()
+    return checked
+
+
+def _from_json(signal: Signal, body: bytes) -> bytes:
+    if body.count(b"{") + body.count(b"[") > _MAX_JSON_VALUES:
+        raise too_many_parts()
+    return to_protobuf(signal, body)
+
+
+def _look(signal: Signal, payload: bytes) -> Checked:
+    """What a request is, by the native part where that is sure."""
     seen = look_at(signal, payload, believed_times())
     if seen is not None:
         items, is_clock_wrong = seen

@@ -24,6 +24,7 @@ from whyflame.config.hosts import known_names
 from whyflame.errors import (
     Backpressure,
     NothingMatched,
+    PermanentError,
     QueryStopped,
     QueryTooLarge,
     UsageError,
@@ -321,4 +322,4 @@ def _answer_error(_: Request, error: Exception) -> Response:
         answer.headers["Retry-After"] = str(max(1, round(error.retry_after_seconds)))
         return answer
     code = error.exit_code if isinstance(error, WhyflameError) else 1
-    return _error(str(error), code, 500)
+    return _error(str(error), code, 400 if isinstance(error, PermanentError) else 500)
