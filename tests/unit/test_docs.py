@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,17 @@ PAGES = sorted(
         "bench/*/*.md",
     )
     for page in ROOT.glob(pattern)
+)
+SOURCES = (
+    "processor",
+    "exporters",
+    "native",
+    "tests",
+    "bench",
+    "examples",
+    "docs",
+    "helm",
+    "deploy",
 )
 PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -41,6 +53,28 @@ def commands_of(text: str) -> list[str]:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
         assert target.startswith(("http://", "https://")) or (page.parent / target).exists(), target
+
+
+@cache
+def sources() -> frozenset[str]:
+    """Every file of the sources, `/` before its path."""
+    files = (file for folder in SOURCES for file in (ROOT / folder).rglob("*.*"))
+    return frozenset(f"/{file.relative_to(ROOT)}" for file in files)
+
+
+@PAGE
+def test_files_that_are_named_are_there(page: Path) -> None:
+    for name in re.findall(r"`([\w./-]+\.(?:py|rs|js|toml))`", page.read_text(encoding="utf-8")):
+        assert any(file.endswith(f"/{name}") for file in sources()) or (ROOT / name).exists(), name
+
+
+def test_the_architecture_names_every_module() -> None:
+    """Folders of the data path and what stands beside them."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    package = ROOT / "processor" / "whyflame"
+    names = [f"`{file.name}`" for file in package.glob("[a-z]*.py")]
+    names += [f"`{folder.parent.name}/`" for folder in package.glob("*/__init__.py")]
+    assert [name for name in names if name not in text] == []
 
 
 @PAGE
