@@ -241,14 +241,47 @@ def test_a_token_is_asked_for_and_sent(page: Page, tmp_path: Path) -> None:
         page.locator(".flame[data-drawn]").wait_for()
 
 
-def test_no_page_is_wider_than_a_phone(browser: Browser, fleet: Fleet) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 800})
+@pytest.mark.parametrize("width", [320, 390])
+def test_no_page_is_wider_than_a_phone(browser: Browser, fleet: Fleet, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 800})
     page = context.new_page()
     for query in PAGES:
         page.goto(f"{fleet.url}/{query}")
         page.locator(".flame[data-drawn], .empty, td:not(.minor)").first.wait_for()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, query
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, query
     context.close()
+
+
+def test_a_phone_shows_the_widest_tasks_without_scrolling(browser: Browser, fleet: Fleet) -> None:
+    """Controls and totals leave room for what the page is opened for."""
+    context = browser.new_context(viewport={"width": 375, "height": 740})
+    page = context.new_page()
+    page.goto(fleet.url)
+    page.locator(".flame[data-drawn]").wait_for()
+    page.locator("[data-figure=failing]").wait_for()
+    box = page.locator(".flame").first.bounding_box()
+    assert box is not None
+    assert box["y"] + 120 <= 740  # all, agents, tasks, calls: 30 pixels each
+    context.close()
+
+
+@pytest.mark.parametrize("query", ["", "?page=compare&base=outcome=success&target=outcome=failure"])
+def test_names_in_a_table_are_whole(page: Page, fleet: Fleet, query: str) -> None:
+    """Names differ in their last word: cut off, `diagnose token ...` and its like are the same."""
+    page.goto(f"{fleet.url}/{query}")
+    names = page.locator(".table-panel td.text a, .table-panel td.text .named span")
+    names.first.wait_for()
+    cut = "found => found.filter(e => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight + 1).map(e => e.textContent)"
+    assert names.evaluate_all(cut) == []
+
+
+def test_coverage_lists_the_further_views_that_doctor_explains(page: Page, fleet: Fleet) -> None:
+    views = fleet.get("coverage")["coverage"]["merged_views"]
+    assert views
+    page.goto(f"{fleet.url}/?page=coverage")
+    said = page.locator("section", has_text="Further views of what counts once").last.inner_text()
+    for reason, number in views.items():
+        assert f"{reason.replace('_', ' ')}\n{number:,}" in said
 
 
 @pytest.mark.parametrize(

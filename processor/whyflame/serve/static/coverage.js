@@ -63,7 +63,8 @@ export class Coverage {
       h(
         "div",
         { class: "lists" },
-        list("Spans that do not count", coverage.not_counted, "Every span counts."),
+        list("Spans that do not count", coverage.not_counted, "None."),
+        list("Further views of what counts once", coverage.merged_views, "None."),
         list("Impossible values, counted as unknown", coverage.bad_values, "None was seen."),
         ...Object.entries(coverage.counters).map(([name, values]) =>
           list(name.replaceAll("_", " "), values, "None."),
