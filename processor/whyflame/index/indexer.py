@@ -7,35 +7,28 @@ and never stops the stage.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
-from collections import Counter
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
-from whyflame.config import IndexConfig
-from whyflame.content import NameFilter, evidence, extract_all, mask_assigned
-from whyflame.errors import PermanentError, TransientError
-from whyflame.index.bounds import bound_span
-from whyflame.journal import Losses, Position, Signal
+from whyflame.errors import TransientError
+from whyflame.index.reading import Read, SpanReader
+from whyflame.index.trail import Trail
+from whyflame.journal import Losses, Position
 from whyflame.store.spans import AppendResult
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from whyflame.config import ContentConfig
-    from whyflame.dialects import Reader
-    from whyflame.index.dead_letters import DeadLetters
     from whyflame.journal import Batch, Frame, JournalTail
-    from whyflame.model import Span
     from whyflame.store.spans import SpanWriter
 
-__all__ = ["Indexer", "SpanReader"]
+__all__ = ["Indexer", "Read", "SpanReader"]
 
 _LOG = logging.getLogger(__name__)
 SECOND_NS = 1_000_000_000
@@ -43,23 +36,13 @@ SECOND_NS = 1_000_000_000
 READ_BYTES = 16 << 20
 # The batch after one of this size should follow at once, and is read while that one is committed.
 LARGE_BYTES = READ_BYTES // 4
+# A kilobyte each. A request has no more than twice as many.
+MAX_SPANS = 100_000
+# Beside the streams of the journal.
+TRAIL = "trail.json"
 FAR_BEHIND_NS = 2_000_000_000
 _START = Position()
 _LOOK_SECONDS = 0.02
-# Hashes remembered; a user id costs a microsecond to hash again.
-MAX_USERS = 100_000
-
-
-@dataclass(slots=True)
-class Read:
-    """What came out of some requests, on its way into one transaction.
-
-    Attributes:
-        spans: Read. counters: What coverage counts.
-    """
-
-    spans: list[Span] = field(default_factory=list)
-    counters: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
@@ -69,120 +52,21 @@ class _Taken:
     Attributes:
         losses: What the journal had skipped by then, since the start.
         read: Its spans, when they are read already; storing changes them, so they serve once.
+        rest: What was cut off, since it would be too much for one transaction.
     """
 
     batch: Batch
     losses: Losses
     read: Read | None = None
+    rest: Batch | None = None
 
     @property
     def is_large(self) -> bool:
         """The next batch should follow at once."""
-        return sum(len(frame.payload) for frame in self.batch.frames) > LARGE_BYTES
-
-
-class SpanReader:
-    """Requests to spans: dialect, hashed user, redacted names, features; no text survives it.
-
-    Args:
-        dialects: Reads requests; keeps a plan for every shape of span.
-        content: What may be kept of texts, by service.
-        dead_letters: Where unreadable requests go.
-        max_text: Characters of one name or id.
-    """
-
-    def __init__(
-        self,
-        dialects: Reader,
-        content: ContentConfig,
-        dead_letters: DeadLetters,
-        max_text: int = IndexConfig().max_text,
-    ) -> None:
-        self._max_text = max_text
-        self._dialects = dialects
-        self._content = content
-        self._dead_letters = dead_letters
-        self._users: dict[str, str] = {}
-        self._names = NameFilter()
-
-    def read(
-        self, signal: Signal, payload: bytes, *, tenant: str, received_ns: int, into: Read
-    ) -> None:
-        """Add the spans of one request; an unreadable one is kept aside and counted.
-
-        Raises:
-            TransientError: It cannot even be kept aside; nothing acknowledged may be dropped
-                because of a fault of ours, so the stage has to wait.
-        """
-        if signal is Signal.METRICS:
-            into.counters[tenant, "metric_requests", "accepted"] += 1
-            return
-        dialects = self._dialects
-        read = dialects.read_traces if signal is Signal.TRACES else dialects.read_logs
-        try:
-            spans = read(payload, tenant=tenant, received_ns=received_ns)
-            self._finish(spans)
-        except PermanentError as error:
-            self.set_aside(signal, payload, tenant, error.reason, received_ns, into)
-            return
-        except Exception as error:
-            # The type alone: the text of an unexpected error may quote content.
-            _LOG.error("reading a request failed: %s", type(error).__name__)
-            if not self.set_aside(signal, payload, tenant, "unreadable", received_ns, into):
-                raise TransientError("the dead-letter directory is full") from error
-            return
-        for span in spans:
-            for reason in span.dubious:
-                telemetry.DUBIOUS_VALUES.add(1, reason)
-        into.spans.extend(spans)
-
-    def set_aside(
-        self,
-        signal: Signal,
-        payload: bytes,
-        tenant: str,
-        reason: str,
-        received_ns: int,
-        into: Read,
-    ) -> bool:
-        """Keep a body as a dead letter; False when there was no room for it.
-
-        It is counted at its first arrival, each time that one is read: the transaction that would
-        have counted it may have failed.
-        """
-        letter = (signal, payload, tenant, reason, received_ns)
-        if self._dead_letters.has_another(*letter):
-            return True
-        telemetry.DEAD_LETTERS.add(1, reason)
-        into.counters[tenant, "dead_letters", reason] += 1
-        return self._dead_letters.keep(*letter)
-
-    def _finish(self, spans: Sequence[Span]) -> None:
-        """Hash users, redact names, turn text into features; step by step, not span by span.
-
-        That is cheaper: code and tables of a step stay in the processor's caches.
-        """
-        of_service, usual = self._content.services.get, self._content.mode
-        for span in spans:
-            bound_span(span, self._max_text)
-        modes = [of_service(span.service, usual) for span in spans]
-        for span, mode in zip(spans, modes, strict=True):
-            evidence(span, of_content=mode != "none")
-            if span.content is not None and mode != "none":
-                mask_assigned(span.content)
-        for span, features in zip(spans, extract_all(spans, modes), strict=True):
-            span.features = features
-            self._names.clean(span)
-            if span.user is not None:
-                span.user = self._hash_user(span.user)
-
-    def _hash_user(self, user: str) -> str:
-        known = self._users.get(user)
-        if known is None:
-            if len(self._users) >= MAX_USERS:
-                self._users.clear()
-            known = self._users[user] = hashlib.sha256(user.encode()).hexdigest()[:16]
-        return known
+        return (
+            self.rest is not None
+            or sum(len(frame.payload) for frame in self.batch.frames) > LARGE_BYTES
+        )
 
 
 class Indexer:
@@ -210,6 +94,8 @@ class Indexer:
         self._writer = writer
         self._stored = stored
         self._clock_ns = clock_ns
+        self._began = tail.positions
+        self._trail = Trail(tail.directory / TRAIL, self._began)
         self._positions: dict[str, Position] = {}
         self._taken: _Taken | None = None
         self._ahead: _Taken | None = None
@@ -268,13 +154,17 @@ class Indexer:
             self._is_behind, self._lag_ns = False, 0
             return 0
         self._taken = taken
+        is_suspect = self._trail.begin()
+        if taken.read is None and not is_suspect:
+            self._decode(taken, self._began | self._positions)
+            batch = taken.batch
         if self._hand_on is not None and not self._is_handed_on:
             self._hand_on(batch.frames)
             self._is_handed_on = True
         began = self._clock_ns()
-        result = self._store(taken)
-        self._taken, self._ahead, self._is_handed_on = self._ahead, None, False
-        self._is_behind = taken.is_large
+        result = self._store_singly(batch) if is_suspect else self._store(taken)
+        self._trail.end()
+        self._follow(taken)
         # Stored is stored: what comes next may fail on a full disk and must not keep this back.
         self._stored(result.traces)
         self._positions = batch.positions  # whoever waits for them settles these traces
@@ -291,6 +181,14 @@ class Indexer:
         self._publish()
         return len(batch.frames)
 
+    def _follow(self, taken: _Taken) -> None:
+        """Go on with what was cut off, or was read ahead."""
+        self._is_behind, self._is_handed_on = taken.is_large, False
+        if taken.rest is not None:
+            self._taken = _Taken(taken.rest, taken.losses)
+        else:
+            self._taken, self._ahead = self._ahead, None
+
     def _publish(self) -> None:
         """Tell receivers how far the store is; again at the next step when the disk is full."""
         if not self._is_published:
@@ -303,7 +201,7 @@ class Indexer:
 
     def _store(self, taken: _Taken) -> AppendResult:
         """Commit a batch; when the store refuses it, find the requests it refuses."""
-        batch, read = taken.batch, taken.read or self._read(taken.batch.frames)
+        batch, read = taken.batch, taken.read or Read()
         taken.read = None
         try:
             self._note_losses(taken.losses, read)
@@ -311,7 +209,7 @@ class Indexer:
                 read.spans,
                 _plain(batch.positions),
                 read.counters,
-                meanwhile=partial(self._look_ahead, batch.positions) if taken.is_large else None,
+                meanwhile=self._ahead_of(taken),
             )
         except TransientError:
             raise  # the disk is full or memory short: nothing is wrong with the requests
@@ -325,6 +223,12 @@ class Indexer:
         self._losses = taken.losses
         return result
 
+    def _ahead_of(self, taken: _Taken) -> Callable[[], None] | None:
+        """What to do while a batch is stored."""
+        if taken.rest is not None or not taken.is_large:
+            return None
+        return partial(self._look_ahead, taken.batch.positions)
+
     def _look_ahead(self, here: Mapping[str, Position]) -> None:
         """Take and read the next batch; what goes wrong is met again by the step it belongs to."""
         # Nothing may come out of here: whether a batch is stored is for its commit to say.
@@ -334,7 +238,7 @@ class Indexer:
                 # Not when nothing has come: by the next step something may have.
                 self._ahead = taken if taken.batch.positions != here else None
             if self._ahead is not None and self._ahead.read is None:
-                self._ahead.read = self._read(self._ahead.batch.frames)
+                self._decode(self._ahead, here)
 
     def _note_losses(self, seen: Losses, read: Read) -> None:
         """Count what the journal had to skip, in the transaction that passes over it."""
@@ -351,29 +255,37 @@ class Indexer:
         """Every request in a transaction of its own; those that cannot be stored go aside."""
         total = AppendResult()
         for frame in batch.frames:
-            read = self._read([frame])
-            try:
-                result = self._writer.append(read.spans, {}, read.counters)
-            except TransientError:
-                raise
-            except Exception as error:
-                _LOG.error("a request cannot be stored: %s", type(error).__name__)
-                refused = Read()
-                if not self._reader.set_aside(
-                    frame.signal,
-                    frame.payload,
-                    frame.tenant,
-                    "unstorable",
-                    frame.received_ns,
-                    refused,
-                ):
-                    raise TransientError("the dead-letter directory is full") from error
-                result = self._writer.append([], {}, refused.counters)
+            result = self._store_one(frame)
             # At once: when a later one fails, these come again as repeats that tell nothing.
             self._stored(result.traces)
             total.add(result)
         self._writer.append([], _plain(batch.positions), {})
         return total
+
+    def _store_one(self, frame: Frame) -> AppendResult:
+        if not self._trail.take_up(frame):
+            return self._keep_aside(frame, "fatal")
+        try:
+            read = Read()
+            self._reader.read_frame(frame, read)
+            return self._writer.append(read.spans, {}, read.counters)
+        except TransientError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one request must not stop the stage
+            _LOG.error("a request cannot be stored: %s", type(error).__name__)
+            return self._keep_aside(frame, "unstorable", error)
+        finally:
+            self._trail.let_go()
+
+    def _keep_aside(
+        self, frame: Frame, reason: str, error: Exception | None = None
+    ) -> AppendResult:
+        refused = Read()
+        if not self._reader.set_aside(
+            frame.signal, frame.payload, frame.tenant, reason, frame.received_ns, refused
+        ):
+            raise TransientError("the dead-letter directory is full") from error
+        return self._writer.append([], {}, refused.counters)
 
     def drain(self) -> int:
         """Index until the journal is empty; for commands and orderly stops."""
@@ -382,17 +294,19 @@ class Indexer:
             total += done
         return total
 
-    def _read(self, frames: Iterable[Frame]) -> Read:
-        read = Read()
-        for frame in frames:
-            self._reader.read(
-                frame.signal,
-                frame.payload,
-                tenant=frame.tenant,
-                received_ns=frame.received_ns,
-                into=read,
-            )
-        return read
+    def _decode(self, taken: _Taken, before: Mapping[str, Position]) -> None:
+        """Read a batch's requests; what would be too many spans for one transaction is cut off.
+
+        Args:
+            taken: Gets what was read. before: Positions in front of the batch.
+        """
+        frames, read = taken.batch.frames, Read()
+        for number, frame in enumerate(frames, 1):
+            self._reader.read_frame(frame, read)
+            if len(read.spans) >= MAX_SPANS and number < len(frames) and taken.rest is None:
+                taken.batch, taken.rest = taken.batch.split(number, before)
+                break
+        taken.read = read
 
 
 def _plain(positions: Mapping[str, Position]) -> dict[str, tuple[int, int]]:

@@ -42,6 +42,21 @@ class Batch:
     frames: tuple[Frame, ...]
     positions: dict[str, Position]
 
+    def split(self, number: int, before: Mapping[str, Position]) -> tuple[Batch, Batch]:
+        """The first so many frames, and the others, each with where its streams stand then.
+
+        Args:
+            number: Of frames in the first part. before: Where streams stood before this batch.
+        """
+        first, others = self.frames[:number], self.frames[number:]
+        waiting = {frame.stream for frame in others}
+        reached = {
+            name: before.get(name, Position()) if name in waiting else place
+            for name, place in self.positions.items()
+        }
+        reached |= {f.stream: f.position_after for f in first if f.stream in waiting}
+        return Batch(first, reached), Batch(others, self.positions)
+
 
 class JournalTail:
     """Reads every stream, those that appear later included. Not thread-safe.
@@ -69,6 +84,11 @@ class JournalTail:
         self._stored = {name: place for name, place in positions.items() if name in published}
         self._readers: dict[str, JournalReader] = {}
         publish_applied(journal_dir, self._stored)
+
+    @property
+    def directory(self) -> Path:
+        """Of all streams."""
+        return self._directory
 
     @property
     def positions(self) -> dict[str, Position]:

@@ -285,3 +285,48 @@ def test_nobody_waits_for_an_indexer_that_stops(stages: Any) -> None:
     began = time.monotonic()
     assert not stage.indexer.wait_for_acknowledged(30.0, stopping)
     assert time.monotonic() - began < 10
+
+
+def test_a_transaction_holds_a_bounded_number_of_spans(
+    stages: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many small requests are read together; each is stored and handed on once."""
+    monkeypatch.setattr("whyflame.index.indexer.MAX_SPANS", 2)
+    sizes: list[int] = []
+    append = SpanWriter.append
+
+    def noted(self: SpanWriter, spans: Any, *args: Any, **more: Any) -> Any:
+        sizes.append(len(spans))
+        return append(self, spans, *args, **more)
+
+    monkeypatch.setattr(SpanWriter, "append", noted)
+    stage = stages()
+    stage.send(*"abcdefg")
+    assert stage.indexer.drain() == 7
+    assert max(sizes) <= 2
+    assert stage.stored() == list("abcdefg")
+    assert len(stage.handed_on) == 7
+    assert pending_bytes(stage.directory / "journal") == 0
+
+
+def test_a_part_that_cannot_be_stored_is_tried_again(
+    stages: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was cut off behind it is not forgotten."""
+    monkeypatch.setattr("whyflame.index.indexer.MAX_SPANS", 2)
+    stage = stages()
+    append, failures = SpanWriter.append, iter([False, True, True, False])
+
+    def flaky(self: SpanWriter, *args: Any, **more: Any) -> Any:
+        if next(failures, False):
+            raise TransientError("disk full")
+        return append(self, *args, **more)
+
+    monkeypatch.setattr(SpanWriter, "append", flaky)
+    stage.send(*"abcdefg")
+    for _ in range(2):
+        with pytest.raises(TransientError):
+            stage.indexer.drain()
+    stage.indexer.drain()
+    assert stage.stored() == list("abcdefg")
+    assert len(stage.handed_on) == 7

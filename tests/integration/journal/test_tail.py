@@ -239,3 +239,22 @@ def test_a_damaged_note_of_what_is_stored_is_no_fault(
     tail = JournalTail(tmp_path, {"r0": Position(1, 41)})
     assert [frame.payload for frame in tail.read(1 << 20).frames] == [b"first"]
     tail.close()
+
+
+def test_a_batch_is_cut_where_one_likes(tmp_path: Path, writer: JournalWriter) -> None:
+    """Reading goes on behind the first part of it, whatever stream that ended in."""
+    second = JournalWriter(tmp_path, "r1")
+    append(writer, b"a", b"b")
+    append(second, b"c", b"d")
+    tail = JournalTail(tmp_path, {})
+    whole = tail.read(1 << 20)
+    for number in range(1, 4):
+        first, others = whole.split(number, {})
+        assert first.frames + others.frames == whole.frames
+        assert others.positions == whole.positions
+        tail.applied(first.positions, NOW)
+        again = JournalTail(tmp_path, first.positions)
+        assert again.read(1 << 20).frames == others.frames
+        again.close()
+    second.close()
+    tail.close()
