@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from whyflame.cli.target import refuse_target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["SHELLS", "add_parser", "completion_script", "run"]
 
@@ -116,12 +116,30 @@ def _walk(parser: argparse.ArgumentParser, words: str, text: str) -> Iterator[_C
 
 
 def _option(action: argparse.Action) -> _Option:
+    flags = tuple(action.option_strings)
+    words = action.choices or (_names_for(flags[-1]) if flags else ())
     return _Option(
-        flags=tuple(action.option_strings),
-        choices=tuple(str(choice) for choice in action.choices or ()),
+        flags=flags,
+        choices=tuple(str(word) for word in words),
         takes_value=action.nargs != 0,
         help=action.help or "",
     )
+
+
+def _names_for(flag: str) -> Iterable[str]:
+    """What an option takes that the parser leaves open, since a configuration may add to it."""
+    from whyflame.fields import FIELDS
+    from whyflame.fold.measures import MEASURE_BY_NAME
+    from whyflame.fold.views import BUILT_IN_VIEWS
+    from whyflame.segment.registry import BUILT_IN
+
+    names: dict[str, Iterable[str]] = {
+        **dict.fromkeys(("--by", "--stack", "--labels", "--pair-by"), FIELDS),
+        "--view": BUILT_IN_VIEWS,
+        "--measure": MEASURE_BY_NAME,
+        "--segmenter": BUILT_IN,
+    }
+    return names.get(flag, ())
 
 
 def _bash(commands: list[_Command]) -> str:

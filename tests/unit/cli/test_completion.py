@@ -24,6 +24,8 @@ def parser() -> argparse.ArgumentParser:
     totals = commands.add_parser("totals", help="exact sums, it's true")
     totals.add_argument("--format", choices=("table", "json"))
     totals.add_argument("-o", "--output")
+    totals.add_argument("--by", metavar="FIELD,...")
+    totals.add_argument("--view")
     config = commands.add_parser("config", help="check").add_subparsers()
     config.add_parser("check", help="read FILE").add_argument("file")
     config.add_parser("default")
@@ -64,9 +66,11 @@ def complete(parser: argparse.ArgumentParser, line: str, shell: str) -> list[str
     [
         ("whyflame ", ["totals", "config", "completion", "-h", "--help", "--version"]),
         ("whyflame to", ["totals"]),
-        ("whyflame totals --", ["--help", "--format", "--output"]),
+        ("whyflame totals --", ["--help", "--format", "--output", "--by", "--view"]),
         ("whyflame totals --format ", ["table", "json"]),
         ("whyflame totals --format json --o", ["--output"]),
+        ("whyflame totals --by ag", ["agent"]),
+        ("whyflame totals --view ne", ["network"]),
         ("whyflame config ", ["check", "default", "-h", "--help"]),
         ("whyflame config d", ["default"]),
         ("whyflame completion f", ["fish"]),
