@@ -16,7 +16,7 @@ from whyflame.segment.rules import Coverage
 from whyflame.store.past import StorePast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from whyflame.config import Config
@@ -163,8 +163,8 @@ def segment_in(
         tenant: Whose sessions are done again; what waits is settled for all.
 
     Returns:
-        Counts of `traces` and `operations`; `rules`, what rules matched and missed, where the
-        named segmenter is that.
+        Counts of `traces` and `operations`; of the named segmenter also `rules`, what rules matched
+        and missed, or `model`, how many lanes a model marked and why others were left to `auto`.
 
     Raises:
         NothingMatched: No such session. ConfigError: No such segmenter.
@@ -173,7 +173,7 @@ def segment_in(
     if session is None and segmenter is None:
         return {"traces": done.traces, "operations": done.operations}
     coverage = Coverage()
-    job = _job_with(pipeline, config, segmenter, coverage)
+    job, outcomes = _job_with(pipeline, config, segmenter, coverage)
     traces = operations = 0
     keys = pipeline.unsettled.traces_of(session, tenant)
     if not keys:
@@ -182,17 +182,25 @@ def segment_in(
         operations += job.settle_group(group, now_ns())
         traces += len(group.trace_keys)
     done_now: dict[str, Any] = {"traces": traces, "operations": operations}
-    return done_now | ({"rules": coverage.report()} if coverage.is_used else {})
+    if coverage.is_used:
+        done_now["rules"] = coverage.report()
+    if outcomes:
+        done_now["model"] = dict(outcomes)
+    return done_now
 
 
 def _job_with(
     pipeline: Pipeline, config: Config, segmenter: str | None, coverage: Coverage
-) -> SettleJob:
-    """The settle job, with the segmenter that was named instead of the configured one."""
+) -> tuple[SettleJob, Mapping[str, int]]:
+    """The settle job, with the segmenter that was named instead of the configured one.
+
+    Beside it what that segmenter counts of its lanes while the job runs, if it does.
+    """
     if segmenter is None:
-        return pipeline.settle_job
+        return pipeline.settle_job, {}
     chosen = choose_segmenter(config.segment, segmenter)
     past, spent = StorePast(pipeline.store), pipeline.own_calls.put
-    return pipeline.settle_job.with_segment(
+    job = pipeline.settle_job.with_segment(
         StoredSegments(past, chosen.segmenter, spent, coverage, setup=chosen.setup)
     )
+    return job, getattr(chosen.segmenter, "outcomes", {})

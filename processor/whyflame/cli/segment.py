@@ -5,14 +5,23 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from whyflame.cli.tables import number_of
 from whyflame.cli.target import add_target, data_dir, load_config, remote
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
 __all__ = ["add_parser", "print_rules", "run"]
 
 SAMPLES = 10
+INSTEAD = {
+    "no_excerpts": "no excerpts of their texts were kept (content.mode: excerpt keeps them)",
+    "endpoint": "segment.options.endpoint gave no answer",
+    "budget": "segment.options.tokens_per_hour are spent",
+    "invalid": "the model's answers were not what it was asked for",
+}
+"""Why a lane is not marked by the model, by the outcome that the segmenter counts."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -46,9 +55,20 @@ def run(args: argparse.Namespace) -> int:
             "nothing of it is settled: its log and /metrics say why storing stands still; ask again",
             file=sys.stderr,
         )
+    if "model" in done:
+        _print_model(done["model"])
     if "rules" in done:
         print_rules(done["rules"])
     return 0
+
+
+def _print_model(outcomes: Mapping[str, int]) -> None:
+    """How many lanes the model marked, and what would make it mark the others."""
+    marked = sum(count for name, count in outcomes.items() if name not in INSTEAD)
+    print(f"{number_of(marked, 'lane')} marked by the model")
+    for name, why in INSTEAD.items():
+        if count := outcomes.get(name):
+            print(f" ! {number_of(count, 'lane')} left to auto: {why}")
 
 
 def print_rules(coverage: dict[str, Any], width: int = 0) -> None:

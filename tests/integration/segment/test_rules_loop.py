@@ -38,6 +38,18 @@ def test_changed_rules_are_used_at_once(tmp_path: Path, capsys: pytest.CaptureFi
     assert "fix login,inspect code" in capsys.readouterr().out.replace('"', "")
 
 
+def test_a_model_that_is_not_asked_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing was kept that it could be shown: the names are those of `auto`, and that is said."""
+    (tmp_path / "runs.binpb").write_bytes(run_of("alpha"))
+    store = str(tmp_path / "d")
+    assert main(["import", str(tmp_path / "runs.binpb"), "--data-dir", store]) == 0
+    assert main(["segment", "--segmenter", "llm", "--data-dir", store]) == 0
+    said = capsys.readouterr().out
+    assert "0 lanes marked by the model\n ! 1 lane left to auto: no excerpts" in said
+
+
 def test_other_segmenters_say_nothing_of_rules(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
