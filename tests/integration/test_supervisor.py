@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING
 
 from whyflame.app.supervisor import Child, Supervisor
@@ -18,6 +19,25 @@ def child(config: Config, name: str, pipe: Connection) -> None:
     pipe.send({name: str(os.nice(0))})
     while pipe.recv():
         pass
+
+
+def tells_interrupts(pipe: Connection) -> None:
+    """Says what Ctrl-C would do to it before it decides."""
+    pipe.send({"api": str(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)})
+
+
+def test_ctrl_c_while_it_starts_prints_no_trace_of_a_child(tmp_path: Path) -> None:
+    """A terminal interrupts every process; one that still imports leaves the word to its parent."""
+    config, store = Config(), Child("store", tells_interrupts, ())
+    supervisor = Supervisor(config, [], store, tmp_path / "metrics")
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        supervisor._launch(store)
+        supervisor._await(store)
+        assert supervisor.addresses.api == "True"
+        assert signal.getsignal(signal.SIGINT) is before
+    finally:
+        supervisor.stop()
 
 
 def test_storing_stands_back_for_acknowledging(tmp_path: Path) -> None:

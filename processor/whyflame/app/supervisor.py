@@ -11,6 +11,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
@@ -20,7 +21,7 @@ from whyflame import telemetry
 from whyflame.errors import WhyflameError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from multiprocessing.context import SpawnProcess
     from pathlib import Path
 
@@ -34,6 +35,7 @@ RESTART_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 # A child that lived this long had started well: its next death is a new story.
 STABLE_SECONDS = 30.0
 STOP_SECONDS = 30.0
+JOIN_SECONDS = 1.0
 # What a receiver has acknowledged is safe in the journal: where processors are short, storing it
 # waits, until the limit of the journal lets senders wait instead.
 STORE_NICENESS = 5
@@ -144,6 +146,7 @@ class Supervisor:
         process = child.process
         if process is None:
             return
+        process.join(JOIN_SECONDS)  # its pipe closes a moment before it has an exit code
         stable = time.monotonic() - child.started > STABLE_SECONDS
         child.deaths = 1 if stable else child.deaths + 1
         pause = RESTART_SECONDS[min(child.deaths, len(RESTART_SECONDS)) - 1]
@@ -166,7 +169,8 @@ class Supervisor:
         child.process = context.Process(
             target=_run, args=(niceness, child.run, *child.arguments, theirs), name=child.name
         )
-        child.process.start()
+        with _interrupts_ignored():
+            child.process.start()
         theirs.close()
         child.pipe, child.started = ours, time.monotonic()
 
@@ -218,6 +222,23 @@ def _run(niceness: int, run: Callable[..., None], *arguments: Any) -> None:
     ):  # never asks for a right, but a sandbox may know no such call
         os.nice(niceness)
     run(*arguments)
+
+
+@contextlib.contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """A process that starts in here ignores Ctrl-C until it says itself what is to be done.
+
+    A terminal sends it to all processes of a command, and one that still imports would print where;
+    the supervisor stops it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # where signals cannot be set, and no terminal is either
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _terminate(child: Child) -> None:
