@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import zlib
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
+from tests.doubles.http import Handler, HttpServer
 from tests.doubles.pyroscope.errors import Refusal
 from tests.doubles.pyroscope.grpc_port import GrpcPort
 
@@ -19,6 +19,7 @@ SERVICES = {
     "logs": ("logs", "Logs"),
     "metrics": ("metrics", "Metrics"),
 }
+_PROTOBUF = "application/x-protobuf"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class OtlpSink:
     """
 
     def __init__(self, signals: tuple[str, ...] = ("traces", "logs", "metrics")) -> None:
+        self.signals = signals
         self.got: list[Got] = []
         self.attempts: list[Got] = []
         self.headers: list[dict[str, str]] = []
@@ -48,9 +50,7 @@ class OtlpSink:
         self._grpc = GrpcPort(
             {METHOD.format(*SERVICES[signal]): self._method(signal) for signal in signals}
         )
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self, signals))
-        self._http.daemon_threads = True
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,))
+        self._http = HttpServer(_Handler, self)
 
     @property
     def grpc_url(self) -> str:
@@ -58,7 +58,7 @@ class OtlpSink:
 
     @property
     def http_url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}"
+        return self._http.url
 
     def bodies(self, signal: str) -> list[bytes]:
         return [got.body for got in self.got if got.signal == signal]
@@ -85,43 +85,27 @@ class OtlpSink:
         return lambda tenant, body: self.take(signal, tenant, body)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._http.start()
         self._grpc.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._grpc.close()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
+        self._http.close()
 
 
-def _handler(sink: OtlpSink, signals: tuple[str, ...]) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            if self.headers["content-encoding"] == "gzip":
-                body = zlib.decompress(body, 31)
-            signal = self.path.rsplit("/", 1)[-1]
-            sink.headers.append({name.lower(): value for name, value in self.headers.items()})
-            if signal not in signals:
-                self._answer(404, b"")
-                return
-            try:
-                self._answer(200, sink.take(signal, self.headers["x-scope-orgid"], body))
-            except Refusal as refusal:
-                self._answer(refusal.http_status, refusal.message.encode(), "text/plain")
-
-        def _answer(self, status: int, body: bytes, kind: str = "application/x-protobuf") -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            pass
-
-    return Handler
+class _Handler(Handler):
+    def respond(self) -> None:
+        body = self.read_body()
+        if self.headers["content-encoding"] == "gzip":
+            body = zlib.decompress(body, 31)
+        signal = self.path.rsplit("/", 1)[-1]
+        self.double.headers.append(self.lower_headers())
+        if signal not in self.double.signals:
+            self.answer(404, Content_Type=_PROTOBUF)
+            return
+        try:
+            taken = self.double.take(signal, self.headers["x-scope-orgid"], body)
+            self.answer(200, taken, Content_Type=_PROTOBUF)
+        except Refusal as refusal:
+            self.answer(refusal.http_status, refusal.message.encode(), Content_Type="text/plain")

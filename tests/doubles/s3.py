@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-import threading
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Self
 from urllib.parse import unquote
+
+from tests.doubles.http import Handler, HttpServer
 
 KEY_ID, SECRET, REGION = "AKIDEXAMPLE", "the-secret", "eu-central-1"
 _AUTHORIZATION = re.compile(
@@ -27,13 +27,11 @@ class S3Double:
         self.puts = 0
         self.token: str | None = None
         self.faults: list[tuple[int, str]] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self._server = HttpServer(_Handler, self)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return self._server.url
 
     def put(self, path: str, headers: dict[str, str], body: bytes) -> tuple[int, str]:
         """Status and error code of a request."""
@@ -82,30 +80,14 @@ class S3Double:
         return None if wanted == signature else "SignatureDoesNotMatch"
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._server.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._server.close()
 
 
-def _handler(double: S3Double) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_PUT(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            status, code = double.put(self.path, headers, body)
-            answer = _ERROR.format(code).encode() if code else b""
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            pass
-
-    return Handler
+class _Handler(Handler):
+    def respond(self) -> None:
+        status, code = self.double.put(self.path, self.lower_headers(), self.read_body())
+        self.answer(status, _ERROR.format(code).encode() if code else b"")

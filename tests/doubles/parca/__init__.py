@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, Self
 
 from google.protobuf import json_format
 from google.protobuf.message_factory import GetMessageClass
 
+from tests.doubles.http import Handler, HttpServer
 from tests.doubles.protos import pool_of
 from tests.doubles.pyroscope.distributor import inflate
 from tests.doubles.pyroscope.errors import Refusal, invalid
@@ -36,12 +35,11 @@ class ParcaDouble:
     def __init__(self) -> None:
         self.stored: list[tuple[tuple[tuple[str, str], ...], int, Normal]] = []
         self._grpc = GrpcPort({METHOD: lambda _, body: self._write_proto(body)})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
-        self._thread = Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._server = HttpServer(_Handler, self)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return self._server.url
 
     @property
     def grpc_url(self) -> str:
@@ -74,14 +72,12 @@ class ParcaDouble:
         return b""
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._server.start()
         self._grpc.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._server.close()
         self._grpc.close()
 
 
@@ -104,26 +100,14 @@ def check_ids(profile: Any) -> None:
                 raise invalid(f"id {entry.id} is not sequential, expected {number}")
 
 
-def _handler_for(double: ParcaDouble) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            status, answer = 200, b"{}"
-            try:
-                if self.path != PATH:
-                    status = 404
-                else:
-                    double.write(json_format.Parse(body, WriteRawRequest()))
-            except (Refusal, json_format.ParseError) as error:
-                status, answer = 400, str(error).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
-            """Say nothing."""
-
-    return Handler
+class _Handler(Handler):
+    def respond(self) -> None:
+        body = self.read_body()
+        if self.path != PATH:
+            self.answer(404, b"{}")
+            return
+        try:
+            self.double.write(json_format.Parse(body, WriteRawRequest()))
+            self.answer(200, b"{}")
+        except (Refusal, json_format.ParseError) as error:
+            self.answer(400, str(error).encode())

@@ -11,13 +11,14 @@ import socket
 import ssl
 import time
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
 
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
+from tests.doubles.http import Handler
 from tests.doubles.pyroscope.distributor import GZIP, Distributor, inflate
 from tests.doubles.pyroscope.errors import Refusal, invalid
 from tests.doubles.pyroscope.faults import Fault, Faults
@@ -273,9 +274,8 @@ class _Server(ThreadingHTTPServer):
         """Clients that break off, as those do who doubt our certificate, are no news."""
 
 
-def _handler_for(double: Double) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+def _handler_for(double: Double) -> type[Handler]:
+    class OfDouble(Handler):
         disable_nagle_algorithm = True
 
         def setup(self) -> None:
@@ -292,9 +292,8 @@ def _handler_for(double: Double) -> type[BaseHTTPRequestHandler]:
             flags = socket.MSG_PEEK | socket.MSG_WAITALL
             return self.connection.recv(len(HTTP2), flags) == HTTP2
 
-        def _serve(self) -> None:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            body = self.rfile.read(int(headers.get("content-length", 0)))
+        def respond(self) -> None:
+            headers, body = self.lower_headers(), self.read_body()
             answer = double.answer(self.command, self.path, headers, body)
             double.statuses.append(answer.status if answer else 0)
             if answer is None or answer.status == 0:
@@ -302,17 +301,7 @@ def _handler_for(double: Double) -> type[BaseHTTPRequestHandler]:
                 if answer is not None:
                     self.rfile.read(1)  # returns when the client has hung up
                 return
-            self.send_response(answer.status)
-            self.send_header("Content-Type", answer.kind)
-            self.send_header("Content-Length", str(len(answer.body)))
-            for name, value in answer.headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(answer.body)
+            headers = {"Content-Type": answer.kind, **answer.headers}
+            self.answer(answer.status, answer.body, **headers)
 
-        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = _serve  # noqa: N815 - the base's names
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
-            """Say nothing: tests look at `statuses`."""
-
-    return Handler
+    return OfDouble

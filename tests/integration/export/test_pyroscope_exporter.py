@@ -6,11 +6,10 @@ import base64
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.doubles.http import Handler, HttpServer
 from tests.doubles.pyroscope import LOST_ANSWER, RESET, TIMEOUT, Double, Fault, Flavour, Limits
 from tests.integration.export.backends import make_certificate, make_payload
 from tests.integration.export.world import World, make_job
@@ -160,26 +159,16 @@ def test_an_answer_that_takes_too_long_may_still_have_been_stored(
 
 
 def test_redirects_are_not_followed(start: Start) -> None:
-    class Redirect(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(307)
-            self.send_header("Location", "http://127.0.0.1:9/")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    class Redirect(Handler):
+        def respond(self) -> None:
+            self.read_body()
+            self.answer(307, Location="http://127.0.0.1:9/")
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Redirect) as server:
-        thread = Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        exporter = start(f"http://127.0.0.1:{server.server_port}")
+    with HttpServer(Redirect) as server:
+        exporter = start(server.url)
         with pytest.raises(PausedError, match="307"):
             exporter.send(make_payload(1))
         exporter.close(1)
-        server.shutdown()
-        thread.join()
 
 
 def test_lost_answers_are_resent_with_identical_bytes(

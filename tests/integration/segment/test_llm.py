@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.doubles.http import Handler, HttpServer
 
 from whyflame.config import SegmentConfig
 from whyflame.content import extract
@@ -35,42 +34,29 @@ class Endpoint:
         self.headers: list[str | None] = []
         self.refuses: set[str] = set()
         self.refused: list[str] = []
-        endpoint = self
+        self._answers = answers
+        self._server = HttpServer(_Completions, self)
+        self.url = f"{self._server.url}/v1"
+        self._server.start()
+        self.close = self._server.close
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                endpoint.requests.append(body)
-                endpoint.headers.append(self.headers.get("Authorization"))
-                kind = body.get("response_format", {}).get("type", "none")
-                if kind in endpoint.refuses:
-                    endpoint.requests.pop()
-                    endpoint.headers.pop()
-                    endpoint.refused.append(kind)
-                    self.send_error(500)
-                    return
-                text = answers[min(len(endpoint.requests), len(answers)) - 1]
-                raw = json.dumps(
-                    {"model": "tiny", "choices": [{"message": {"content": text}}],
-                     "usage": {"prompt_tokens": 321, "completion_tokens": 45}}
-                ).encode()  # fmt: skip
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(raw)))
-                self.end_headers()
-                self.wfile.write(raw)
+    def complete(self, body: dict[str, Any], authorization: str | None) -> dict[str, Any] | None:
+        """The answer; None where the form that was asked for is refused."""
+        kind = body.get("response_format", {}).get("type", "none")
+        if kind in self.refuses:
+            self.refused.append(kind)
+            return None
+        self.requests.append(body)
+        self.headers.append(authorization)
+        text = self._answers[min(len(self.requests), len(self._answers)) - 1]
+        return {"model": "tiny", "choices": [{"message": {"content": text}}],
+                "usage": {"prompt_tokens": 321, "completion_tokens": 45}}  # fmt: skip
 
-            def log_message(self, *_: object) -> None:
-                pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-        self._thread = Thread(target=self._server.serve_forever)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+class _Completions(Handler):
+    def respond(self) -> None:
+        found = self.double.complete(json.loads(self.read_body()), self.headers["Authorization"])
+        self.answer(200 if found else 500, json.dumps(found).encode())
 
 
 @pytest.fixture

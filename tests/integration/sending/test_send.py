@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import grpc
 import pytest
+from tests.doubles.http import Handler, HttpServer
 
 from whyflame.cli import main, send
 from whyflame.errors import PermanentError, TransientError, UsageError
@@ -47,16 +46,13 @@ class Endpoint:
         )
         self.grpc_address = f"127.0.0.1:{self._grpc.add_insecure_port('127.0.0.1:0')}"
         self._grpc.start()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self.http_address = f"http://127.0.0.1:{self._http.server_port}"
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,))
-        self._thread.start()
+        self._http = HttpServer(_OverHttp, self)
+        self.http_address = self._http.url
+        self._http.start()
 
     def close(self) -> None:
         self._grpc.stop(0).wait()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+        self._http.close()
 
     def _export(self, body: bytes, context: Any) -> bytes:
         if self.answers:
@@ -68,29 +64,17 @@ class Endpoint:
         self.received.append((body, metadata.get("authorization")))
         return self.success
 
-    def _handler(endpoint) -> type[BaseHTTPRequestHandler]:  # noqa: N805
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
 
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                status, retry, content = 200, None, endpoint.success
-                if endpoint.answers:
-                    status, retry = endpoint.answers.pop(0)
-                    content = encode_protobuf(RpcStatus(14, "scripted"))
-                else:
-                    endpoint.received.append((body, self.headers["authorization"]))
-                self.send_response(status)
-                if retry is not None:
-                    self.send_header("Retry-After", str(round(retry)))
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        return Handler
+class _OverHttp(Handler):
+    def respond(self) -> None:
+        body, endpoint = self.read_body(), self.double
+        if not endpoint.answers:
+            endpoint.received.append((body, self.headers["authorization"]))
+            self.answer(200, endpoint.success)
+            return
+        status, retry = endpoint.answers.pop(0)
+        wait = {} if retry is None else {"Retry-After": str(round(retry))}
+        self.answer(status, encode_protobuf(RpcStatus(14, "scripted")), **wait)
 
 
 @pytest.fixture
