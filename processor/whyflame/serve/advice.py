@@ -15,7 +15,8 @@ SESSION_ADVICE = (
     "any instrumentation"
 )
 CONTENT_ADVICE = {
-    "genai": "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY",
+    "genai": "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY; on spans of your "
+    "own, the attribute gen_ai.input.messages",
     "openinference": "unset OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS",
     "openllmetry": "set TRACELOOP_TRACE_CONTENT=true",
     "langfuse": "remove the mask function of the Langfuse client",
@@ -34,6 +35,11 @@ USAGE_ADVICE = {
 DEFAULT_USAGE_ADVICE = (
     "when streaming from an OpenAI-compatible API, ask for usage: "
     "stream_options={'include_usage': True} (LangChain: stream_usage=True)"
+)
+REPORT_ADVICE = "report it to the instrumentation's maintainers"
+# What a history tells of a call in progress has no end yet, and that is nobody's fault.
+UNENDED_ADVICE = (
+    f"import a history again that was still being written; where none was, {REPORT_ADVICE}"
 )
 # Below this share a finding is noise of failed calls, not a setting.
 WORTH_SAYING = 0.05
@@ -130,9 +136,8 @@ def _about_store(coverage: Mapping[str, Any]) -> list[Finding]:
         found.append(
             Finding(
                 "",
-                f"{number:,} values were impossible ({reason.replace('_', ' ')}) and count as "
-                "unknown",
-                "report it to the instrumentation's maintainers",
+                f"impossible values, counted as unknown: {number:,} ({reason.replace('_', ' ')})",
+                UNENDED_ADVICE if reason == "time_missing" else REPORT_ADVICE,
             )
         )
     return found
