@@ -22,6 +22,8 @@ _MAX_QUOTED = 300
 # A proxy that asks for more must not stop exports for good.
 _LONGEST_WAIT_SECONDS = 3600.0
 _LATE = re.compile(r"ingestion window|not_in_ingestion_window", re.IGNORECASE)
+# One of two clocks is wrong; the profile is taken when the server's has come so far.
+_TOO_NEW = re.compile(r"ingestion window ends at")
 _TOO_LARGE = re.compile(
     r"max_profile_size_byte|max_profile_stacktrace_samples\b|samples_limit|profile_size_limit|size exceeds limit|payload size|body too large"
     r"|request too large|samples per profile|profile with \d+ samples|too many samples",
@@ -49,7 +51,7 @@ def answer_error(answer: Answer) -> Exception | None:
     status, text = answer.status, answer.body.decode(errors="replace")
     said = f"HTTP {status}: {text[:_MAX_QUOTED].strip()}"
     if 200 <= status < 300:  # noqa: PLR2004 - success
-        return None
+        return _not_an_api(answer)
     if status == 429 or (status == 422 and "resource_exhausted" in text):  # noqa: PLR2004
         return limited(said, text, _retry_after(answer))
     if status in {401, 403}:
@@ -64,9 +66,19 @@ def answer_error(answer: Answer) -> Exception | None:
     return error or PermanentError(said, f"refused_{status}")
 
 
-def refused(said: str, text: str) -> PermanentError | None:
+def _not_an_api(answer: Answer) -> Exception | None:
+    """A login page or the front of a web application: it answers 200 to anything, and stores nothing."""
+    if not answer.headers.get("content-type", "").lower().startswith("text/html"):
+        return None
+    said = f"HTTP {answer.status}: a page of HTML, not the answer of an API: is the url right?"
+    return PausedError(said, "wrong_address")
+
+
+def refused(said: str, text: str) -> Exception | None:
     """Refusals with a cure; None for all others. What a label says is not what the server says."""
     text = _QUOTED_LABELS.sub("", text)
+    if _TOO_NEW.search(text):
+        return UnavailableError(said)
     if _LATE.search(text):
         return LateError(said)
     return TooLargeError(said) if _TOO_LARGE.search(text) else None

@@ -8,7 +8,7 @@ import ssl
 import threading
 import zlib
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
@@ -17,6 +17,7 @@ from whyflame.config import read_secret
 from whyflame.config.fields import section, setting
 from whyflame.errors import ConfigError
 from whyflame.export import UnavailableError
+from whyflame_exporters.answering import read_answer
 from whyflame_exporters.answers import Answer, answer_error
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ __all__ = [
     "BasicAuth", "Endpoint", "EndpointOptions", "TlsOptions", "gzip_body", "headers_of", "tenant_header",
 ]  # fmt: skip
 
-_MAX_ANSWER_BYTES = 64 << 10
 _GZIP_WINDOW = 31
 
 
@@ -145,14 +145,20 @@ class Endpoint:
         while True:
             connection, is_new = self._connection()
             try:
+                if connection.sock is not None:
+                    connection.sock.settimeout(self._options.timeout)
                 connection.request(method, target, body, sent)
-                return _read(connection.getresponse())
+                answer, is_reusable = read_answer(connection, self._options.timeout)
             except (OSError, HTTPException) as error:
                 self._drop(connection)
                 if is_new or isinstance(error, TimeoutError):
                     raise UnavailableError(
                         f"{self._url.netloc}: {type(error).__name__}: {error}"
                     ) from error
+            else:
+                if not is_reusable:
+                    self._drop(connection)
+                return answer
 
     def close(self) -> None:
         """Close all connections."""
@@ -199,17 +205,11 @@ class Endpoint:
         return context
 
 
-def _read(response: HTTPResponse) -> Answer:
-    body = response.read(_MAX_ANSWER_BYTES)
-    response.read()
-    return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, body)
-
-
 def _parse_url(name: str, url: str) -> SplitResult:
     if not url:
         raise ConfigError(f"exporters.{name}: url is missing")
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
+    parts = _split(url)
+    if parts is None or parts.scheme not in {"http", "https"} or parts.query:
         raise ConfigError(
             f'exporters.{name}: url: expected an address such as "http://pyroscope:4040", '
             f"got {url!r}"
@@ -217,6 +217,16 @@ def _parse_url(name: str, url: str) -> SplitResult:
     if parts.username or parts.password:
         raise ConfigError(f"exporters.{name}: url: credentials belong into basic_auth")
     return parts
+
+
+def _split(url: str) -> SplitResult | None:
+    """The parts of an address; None when its host or port cannot be one."""
+    try:
+        parts = urlsplit(url)
+        is_host = bool((parts.hostname or "").encode("idna")) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if is_host else None
 
 
 def _check_credentials(name: str, options: EndpointOptions) -> None:

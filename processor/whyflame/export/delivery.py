@@ -250,8 +250,8 @@ class Delivery:
         self.send_seconds += 0.2 * (seconds - self.send_seconds)
 
     def _succeed(self, row: OpenRow, outcomes: _Outcomes) -> None:
-        self._failures = self._limited = 0
         self._resume()
+        self._failures = self._limited = 0
         outcomes.states.append((row.id, "sent", ""))
         telemetry.EXPORT_SENT_BYTES.add(row.size, self._bound.name)
         self._forget(row)
@@ -259,6 +259,7 @@ class Delivery:
     def _fail(self, row: OpenRow, error: BaseException, outcomes: _Outcomes, now_ns: int) -> None:
         match error:
             case LateError():
+                self._say(_LATE, "%s refused a profile as late: %s", self._bound.name, error)
                 self._horizon.learn(row.time_ns, now_ns)
                 telemetry.EXPORT_LATE.add(1, self._bound.name, "refused")
                 self._bury(row, _LATE, outcomes)
@@ -311,7 +312,7 @@ class Delivery:
         self._requeue(row, self._resume_ns)
 
     def _resume(self) -> None:
-        if self.paused:
+        if self.paused or self._failures >= _DOUBTFUL:
             LOG.warning("exporter %s goes on", self._bound.name)
         self.paused = ""
         telemetry.EXPORT_PAUSED.set(0, self._bound.name)
@@ -322,6 +323,8 @@ class Delivery:
             self._say(type(error).__name__, "exporter %s failed: %r", self._bound.name, error)
             telemetry.STAGE_FAILURES.add(1, "export")
         self._failures += 1
+        if self._failures == _DOUBTFUL:
+            LOG.warning("exporter %s cannot deliver, and tries on: %s", self._bound.name, error)
         self._unanswered.add(row.id)
         wait = self._backoff.wait_ns(self._attempts.get(row.id, 1))
         if isinstance(error, UnavailableError) and error.retry_after_seconds is not None:

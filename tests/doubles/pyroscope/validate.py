@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tests.doubles.pyroscope.errors import invalid
@@ -60,10 +61,16 @@ def _check_window(time_ns: int, labels: str, limits: Limits, now_ns: int) -> Non
         time_ns >= now_ns + limits.reject_newer_seconds * NANO
     )
     if too_old or too_new:
+        seconds = limits.reject_newer_seconds if too_new else -limits.reject_older_seconds
+        bound = f"{'ends' if too_new else 'starts'} at {_written(now_ns + seconds * NANO)}"
         raise invalid(
             f"profile with labels '{labels}' is outside of ingestion window "
-            f"(profile timestamp: {time_ns}, server time: {now_ns})"
+            f"(profile timestamp: {_written(time_ns)}, the ingestion window {bound})"
         )
+
+
+def _written(time_ns: int) -> str:
+    return f"{datetime.fromtimestamp(time_ns / NANO, UTC):%Y-%m-%d %H:%M:%S} +0000 UTC"
 
 
 def _check_strings(profile: Any, limits: Limits) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.doubles.pyroscope import Double
 from tests.integration.export.world import SECOND, World, make_job
 
 from whyflame.errors import PermanentError
@@ -17,6 +18,7 @@ from whyflame.export import (
 )
 from whyflame.export.fake import MemoryExporter
 from whyflame.export.reshape import unpack
+from whyflame_exporters.pyroscope import PyroscopeExporter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,6 +148,43 @@ def test_after_failures_in_a_row_only_one_payload_asks(
     world.clock.advance(300)
     job.delivery_of("out").pump(world.clock())
     assert len(exporter.attempts) == before + 1
+
+
+def test_a_server_that_is_away_is_said_once_and_its_return_too(
+    world: World, exporter: MemoryExporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A wrong host name shows nowhere else."""
+    world.settle(*[world.operation(agent=f"a{number}") for number in range(4)])
+    exporter.fail_next(UnavailableError("pyroscop:4040: Name or service not known"), times=9)
+    job = make_job(world, exporter)
+    for _ in range(12):
+        job.tick(0)
+        world.clock.advance(61)
+    assert len(exporter.accepted) == 4
+    assert [record.getMessage() for record in caplog.records] == [
+        "exporter out cannot deliver, and tries on: pyroscop:4040: Name or service not known",
+        "exporter out goes on",
+    ]
+
+
+def test_a_server_whose_clock_is_behind_gets_everything_later(tmp_path: Path) -> None:
+    """What it refuses as too new is not late, and no dead letter."""
+    world = World(tmp_path / "ahead.duckdb")
+    with Double(clock=lambda: world.clock() - 1500 * SECOND) as double:
+        pyroscope = PyroscopeExporter("out", {"url": double.url})
+        pyroscope.start()
+        world.settle(world.operation())
+        job = make_job(world, pyroscope)
+        job.tick(1)
+        assert not double.sums()
+        for _ in range(20):
+            world.clock.advance(61)
+            job.tick(0.3)
+        job.close()
+        assert double.sums() == world.totals()
+        assert not reasons(world)
+        pyroscope.close(1)
+    world.store.close()
 
 
 def test_a_refused_payload_is_a_dead_letter_and_blocks_nobody(

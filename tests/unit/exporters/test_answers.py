@@ -14,6 +14,9 @@ from whyflame.export import (
 )
 from whyflame_exporters.answers import Answer, answer_error
 
+# As Pyroscope words both ends of its window.
+OLD = "profile with labels '{}' is outside of ingestion window (profile timestamp: 2026-11-30 10:00:00 +0000 UTC, the ingestion window starts at 2026-11-30 11:00:00 +0000 UTC)"  # fmt: skip
+NEW = "profile with labels '{}' is outside of ingestion window (profile timestamp: 2026-11-30 13:00:00 +0000 UTC, the ingestion window ends at 2026-11-30 12:10:00 +0000 UTC)"  # fmt: skip
 LATE = '{"code":"invalid_argument","message":"profile is outside of ingestion window"}'
 # As Pyroscope words its limits; the last of them is none that halves could pass.
 SAMPLES = "the profile with labels '{}' exceeds the samples count limit (max_profile_stacktrace_samples, actual: 9, limit: 8)"  # fmt: skip
@@ -30,6 +33,8 @@ RATE = "push rate limit (4.0 MiB) exceeded while adding 900.0 KiB"
         (200, "{}", None),
         (400, LATE, LateError),
         (400, "not_in_ingestion_window", LateError),
+        (400, OLD, LateError),
+        (400, NEW, UnavailableError),
         (400, SAMPLES, TooLargeError),
         (400, SIZE, TooLargeError),
         (400, LABELS, PermanentError),

@@ -110,7 +110,7 @@ def series_labels(
     with_types = [name for name in wanted if name in TYPE_LABELS]
     sets: set[Labels] = set()
     groups = asking.types(selection, range_, tuple(fields.values()))
-    if sum(map(len, groups.values())) > MAX_SERIES:
+    if (sum(map(len, groups.values())) if with_types else len(groups)) > MAX_SERIES:
         raise QueryTooLarge(
             f"more than {MAX_SERIES:,} series: ask for fewer labels, or a shorter range"
         )
