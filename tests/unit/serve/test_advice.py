@@ -8,7 +8,6 @@ import pytest
 
 from whyflame.serve.advice import advise
 
-
 COUNTS = ("operations", "unpriced_calls", "orphan_spans")
 
 
