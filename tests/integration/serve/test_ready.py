@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whyflame.app.store_process import _State, _takes_data
+from whyflame.app.http_port import takes_data
+from whyflame.app.state import State
 from whyflame.journal import JournalTail, JournalWriter, PendingLimit, Signal
 
 if TYPE_CHECKING:
@@ -15,19 +16,19 @@ def test_not_ready_while_starting_stopping_or_full(tmp_path: Path) -> None:
     """Full: as much waits to be indexed as makes the receivers refuse; indexing ends it."""
     now = [0.0]
     pending = PendingLimit(tmp_path, 1000, clock=lambda: now[0])
-    state = _State()
-    assert not _takes_data(state, pending), "starting"
+    state = State()
+    assert not takes_data(state, pending), "starting"
     state.receivers_ready = True
-    assert _takes_data(state, pending)
+    assert takes_data(state, pending)
     writer = JournalWriter(tmp_path, "r0")
     writer.append(b"x" * 2000, signal=Signal.TRACES, received_ns=1, tenant="")
     now[0] += 1
-    assert not _takes_data(state, pending), "full"
+    assert not takes_data(state, pending), "full"
     tail = JournalTail(tmp_path, {})
     tail.applied(tail.read(1 << 20).positions, 1.0)
     now[0] += 1
-    assert _takes_data(state, pending), "indexed"
+    assert takes_data(state, pending), "indexed"
     state.stopping.set()
-    assert not _takes_data(state, pending), "stopping"
+    assert not takes_data(state, pending), "stopping"
     tail.close()
     writer.close()

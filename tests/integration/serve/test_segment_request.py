@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.otlp import Row, traces
 
-from whyflame.app import store_process
+from whyflame.app import http_port
 from whyflame.app.build import JOURNAL, build_pipeline
+from whyflame.app.state import State
 from whyflame.cli import main
 from whyflame.config import Config
 from whyflame.journal import JournalWriter, Signal
@@ -24,8 +25,8 @@ def test_what_is_not_stored_in_time_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is there is settled all the same: better than nothing."""
-    monkeypatch.setattr(store_process, "CATCH_UP_SECONDS", 0.1)
-    config, state = Config(), store_process._State()
+    monkeypatch.setattr(http_port, "CATCH_UP_SECONDS", 0.1)
+    config, state = Config(), State()
     pipeline = build_pipeline(tmp_path, config, exports=False)
     writer = JournalWriter(tmp_path / JOURNAL, "r0")
     for trace in (1, 2):
@@ -34,11 +35,11 @@ def test_what_is_not_stored_in_time_is_said(
         )
         if trace == 1:
             pipeline.indexer.drain()
-    done = store_process._segment_now(pipeline, config, state, EVERYTHING)
+    done = http_port.segment_now(pipeline, config, state, EVERYTHING)
     assert done["traces"] == 1
     assert done["unstored_bytes"] > 0
     pipeline.indexer.drain()
-    done = store_process._segment_now(pipeline, config, state, EVERYTHING)
+    done = http_port.segment_now(pipeline, config, state, EVERYTHING)
     assert done == {"traces": 1, "operations": 1, "unstored_bytes": 0}
     writer.close()
     pipeline.close()
