@@ -241,3 +241,15 @@ def test_expressions_take_linear_time_on_what_is_unknown_too(tmp_path: Path, lab
             running.graph(selector=f'{{{label}{operator}"{NEVER_ENDING}"}}')
         assert time.monotonic() - began < 5
     store.close()
+
+
+def test_series_are_counted_as_they_are_answered(
+    server: QueryServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without types among the labels, those of a session are not many series but one."""
+    monkeypatch.setattr("whyflame.serve.pyroscope.labelling.MAX_SERIES", 2)
+    found = server.answer("Series", **RANGE, labelNames=["session"])["labelsSet"]
+    assert len(found) == 2
+    wide = {**RANGE, "labelNames": ["session", "__profile_type__"]}
+    answer = server.ask("Series", wide)
+    assert (answer.status_code, answer.json()["code"]) == (429, "resource_exhausted")
