@@ -79,7 +79,7 @@ class _Lane:
         self._open: list[_Item] = []
         self._failures = 0
         self._resume_ns = 0
-        self._paused = False
+        self._paused = self._is_away = False
 
     def put(self, frames: Sequence[Frame]) -> None:
         """Keep the requests of this signal; those without room are counted."""
@@ -164,9 +164,9 @@ class _Lane:
         self._failures = 0
         for other in self._open:
             other.others_passed |= other.attempts > 0
-        if self._paused:
+        if self._paused or self._is_away:
             LOG.warning("forwarder %s goes on", self._bound.name)
-            self._paused = False
+            self._paused = self._is_away = False
             telemetry.FORWARD_PAUSED.set(0, self._bound.name, self._signal.label)
         self._count("sent")
 
@@ -199,6 +199,9 @@ class _Lane:
             self._bury(item, "fails_always")
             return
         self._failures += 1
+        if self._failures >= _DOUBTFUL and not self._is_away:
+            LOG.warning("forwarder %s cannot deliver, and tries on: %s", self._bound.name, error)
+            self._is_away = True
         wait = self._backoff.wait_ns(item.attempts)
         now = self._clock_ns()
         if isinstance(error, UnavailableError) and error.retry_after_seconds is not None:

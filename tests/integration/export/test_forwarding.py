@@ -130,6 +130,18 @@ def test_signals_that_were_not_asked_for_stay_here(station: Station, sink: OtlpS
     assert sink.attempts == []
 
 
+def test_an_endpoint_that_is_away_is_said_once_and_its_return_too(
+    station: Station, sink: OtlpSink, caplog: pytest.LogCaptureFixture
+) -> None:
+    sink.fail_next("unavailable", times=8, message="no such host")
+    station.put(body(1))
+    station.run()
+    assert [record.getMessage() for record in caplog.records] == [
+        "forwarder out cannot deliver, and tries on: UNAVAILABLE: no such host",
+        "forwarder out goes on",
+    ]
+
+
 def test_an_outage_loses_nothing(station: Station, sink: OtlpSink) -> None:
     """Errors are tried again with the same bytes, one request at a time until it works again."""
     sink.fail_next("unavailable", times=8)
