@@ -292,6 +292,9 @@ class Indexer:
         total = 0
         while done := self.step():
             total += done
+        # Receivers may have ended since the last step: only now may their last segments be emptied.
+        self._is_published = not self._positions
+        self._publish()
         return total
 
     def _decode(self, taken: _Taken, before: Mapping[str, Position]) -> None:

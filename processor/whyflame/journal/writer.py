@@ -166,6 +166,7 @@ class JournalWriter:
         telemetry.JOURNAL_QUEUED_BYTES.add(entry.size)
 
     def _run(self) -> None:
+        self._end_former_segment()
         while True:
             group, closing = self._take()
             if group:
@@ -246,6 +247,12 @@ class JournalWriter:
         telemetry.JOURNAL_FAILURES.add(1, "io_error")
         return TransientError(f"the journal's disk failed: {error.strerror or error}")
 
+    def _end_former_segment(self) -> None:
+        """Let what was written before a restart be deleted once indexed, though nothing new comes."""
+        former = segment_path(self._directory, self._sequence)
+        if self._sequence and former.stat().st_size:
+            self._open_next()
+
     def _seal_when_old(self) -> None:
         segment = self._segment
         if segment is None or not segment.synced:
@@ -253,7 +260,10 @@ class JournalWriter:
         if time.monotonic() - segment.opened < self._seal_seconds:
             return
         self._close_segment()
-        # Open the next one now: its existence is what tells readers that this one is complete.
+        self._open_next()
+
+    def _open_next(self) -> None:
+        """Open a segment now: its existence is what tells readers that the one before is complete."""
         try:
             self._open_segment(0)
         except (OSError, TransientError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -137,6 +138,26 @@ def test_a_stopped_stream_keeps_no_content(tmp_path: Path) -> None:
     tail.close()
 
 
+def test_a_restart_alone_frees_what_was_indexed(tmp_path: Path) -> None:
+    """A writer that was killed leaves content behind; it goes though nothing new arrives."""
+    killed = JournalWriter(tmp_path, "r0")
+    append(killed, b"secret prompt")
+    killed.close()
+    again = JournalWriter(tmp_path, "r0")
+    deadline = time.monotonic() + 10
+    while list_segments(tmp_path / "r0") != [1, 2]:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    tail = JournalTail(tmp_path, {})
+    assert [frame.payload for frame in tail.read(1 << 20).frames] == [b"secret prompt"]
+    tail.applied(tail.read(1 << 20).positions, NOW)
+    assert list_segments(tmp_path / "r0") == [2]
+    append(again, b"next")
+    assert [frame.payload for frame in tail.read(1 << 20).frames] == [b"next"]
+    again.close()
+    tail.close()
+
+
 def test_an_idle_stream_is_sealed_and_freed(tmp_path: Path) -> None:
     """Content of a quiet receiver does not wait for a full segment."""
     writer = JournalWriter(tmp_path, "r0", seal_seconds=0.05)
@@ -258,3 +279,37 @@ def test_a_batch_is_cut_where_one_likes(tmp_path: Path, writer: JournalWriter) -
         again.close()
     second.close()
     tail.close()
+
+
+def test_what_is_left_of_a_disk_is_for_storing(
+    tmp_path: Path, writer: JournalWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a journal that fills its disk could never be stored, and never be freed."""
+    now, free = [0.0], [130 << 20]
+
+    def disk(_: object) -> SimpleNamespace:
+        return SimpleNamespace(f_bavail=free[0], f_frsize=1, f_blocks=1 << 40)
+
+    append(writer, b"here")
+    monkeypatch.setattr("whyflame.journal.pending.os.statvfs", disk)
+    limit = PendingLimit(tmp_path, 1 << 30, clock=lambda: now[0])
+    limit.admit(2 << 20)
+    for size in (0, 1):
+        with pytest.raises(Backpressure, match="nearly full"):
+            limit.admit(size)
+    assert limit.is_full
+    now[0], free[0] = 1.0, 140 << 20
+    limit.admit(1)
+    assert not limit.is_full
+
+
+def test_a_small_disk_keeps_a_part(
+    tmp_path: Path, writer: JournalWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(writer, b"here")
+    small = SimpleNamespace(f_bavail=30, f_frsize=1 << 20, f_blocks=40)
+    monkeypatch.setattr("whyflame.journal.pending.os.statvfs", lambda _: small)
+    limit = PendingLimit(tmp_path, 1 << 30)
+    limit.admit(20 << 20)
+    with pytest.raises(Backpressure, match="nearly full"):
+        limit.admit(1)
