@@ -22,10 +22,11 @@ def test_b_cubed_of_bagga_and_baldwin(response: list[int], precision: float) -> 
     assert scores["b3_recall"] == 1
 
 
+@pytest.mark.slow  # for importing scikit-learn
 @given(PARTITION, st.data())
 def test_v_measure_is_that_of_scikit_learn(gold: list[int], data: st.DataObject) -> None:
     """Of one trajectory."""
-    from sklearn.metrics import v_measure_score  # a second of every collection
+    from sklearn.metrics import v_measure_score
 
     guess = data.draw(st.lists(st.integers(0, 5), min_size=len(gold), max_size=len(gold)))
     mine = summarize([tally(guess, gold)])["v_measure"]
