@@ -7,6 +7,7 @@ operations are exported anew; else these stay unsent, which the result says.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -117,6 +118,7 @@ def forget_traces(store: Store, keys: set[int], tenant: str) -> Removed:
         # An origin names services, agents and tools; it goes with the last span that has it.
         cursor.execute("DELETE FROM origins WHERE origin NOT IN (SELECT origin FROM spans)")
         delete_unused(cursor)
+        _forget_carries(cursor)
     return removed
 
 
@@ -163,6 +165,21 @@ def _drop_batch(
         removed.unsent += row[0][0]
     else:
         cursor.execute(f"DELETE {others}", [exporter, batch, tenant])
+
+
+def _forget_carries(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Remainders of cost of series with a name that occurs nowhere any more; less than 2 micro-USD each."""
+    series = [row[0] for row in cursor.execute("SELECT DISTINCT series FROM carry").fetchall()]
+    names = {
+        text: {value for key, value in json.loads(text) if key != "__name__"} for text in series
+    }
+    wanted = sorted(set().union(*names.values()))
+    found = cursor.execute(
+        "SELECT value FROM strings WHERE value IN (SELECT unnest(?::VARCHAR[]))", [wanted]
+    )
+    known = {row[0] for row in found.fetchall()}
+    gone = [text for text, values in names.items() if not values <= known]
+    cursor.execute("DELETE FROM carry WHERE series IN (SELECT unnest(?::VARCHAR[]))", [gone])
 
 
 def _forget_marks(cursor: duckdb.DuckDBPyConnection) -> None:

@@ -167,6 +167,23 @@ def test_no_byte_is_left(data_dir: Path, what: str, capsys: pytest.CaptureFixtur
     ]
 
 
+def test_remainders_of_cost_name_nobody(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What exporters keep for a series goes when one of its names occurs nowhere any more."""
+    assert command(data_dir, "segment") == 0
+    with duckdb.connect(str(data_dir / "whyflame.duckdb")) as connection:
+        for person in (GONE, KEPT):
+            series = [["__name__", "agent"], ["agent", person["agent"]], ["model", "gpt-5"]]
+            connection.execute(
+                "INSERT INTO carry VALUES ('out', '', ?, 7, 1, 1)", [json.dumps(series)]
+            )
+    assert command(data_dir, "forget", "--session", GONE["session"]) == 0
+    capsys.readouterr()
+    assert found_in(data_dir, GONE) == set()
+    with duckdb.connect(str(data_dir / "whyflame.duckdb"), read_only=True) as connection:
+        rows = connection.execute("SELECT series FROM carry").fetchall()
+    assert [KEPT["agent"] in row[0] for row in rows] == [True]
+
+
 def test_the_store_goes_on(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is sent after forgetting is stored, settled and named as ever; kept requests too."""
     assert command(data_dir, "segment") == 0
