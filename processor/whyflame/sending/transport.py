@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["GrpcTransport", "HttpTransport", "Reply", "Transport"]
 
 _TIMEOUT_SECONDS = 60.0
+_MAX_ANSWER_BYTES = 1 << 20
 _METHODS = {
     Signal.TRACES: "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
     Signal.LOGS: "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
@@ -118,13 +119,17 @@ class HttpTransport:
             path = f"{self._path}/v1/{signal.label}"
             self._connection.request("POST", path, body, self._headers)
             response = self._connection.getresponse()
-            content = response.read()
+            content = response.read(_MAX_ANSWER_BYTES)
+            if not response.isclosed():
+                self._connection.close()
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             return Reply(is_accepted=False, is_retryable=True, message=_reason(error))
-        if response.status == http.client.OK:
-            return _success(signal, content)
-        return _http_refusal(response, content)
+        if response.status != http.client.OK:
+            return _http_refusal(response, content)
+        if (response.getheader("Content-Type") or "").lower().startswith("text/html"):
+            return Reply(is_accepted=False, message="200: a page of HTML, not an acknowledgement")
+        return _success(signal, content)
 
     def close(self) -> None:
         """Close the connection."""
@@ -133,9 +138,14 @@ class HttpTransport:
 
 def _split(endpoint: str) -> tuple[str, str]:
     """Scheme and the rest of an endpoint."""
-    url = urlsplit(endpoint if "://" in endpoint else f"http://{endpoint}")
-    if url.scheme not in {"http", "https"} or not url.hostname:
-        raise UsageError(f"endpoint {endpoint!r} is not host:port or http(s)://host:port")
+    wrong = UsageError(f"endpoint {endpoint!r} is not host:port or http(s)://host:port")
+    try:
+        url = urlsplit(endpoint if "://" in endpoint else f"http://{endpoint}")
+        is_address = bool((url.hostname or "").encode("idna")) and url.port != 0
+    except ValueError:
+        raise wrong from None
+    if url.scheme not in {"http", "https"} or not is_address:
+        raise wrong
     return url.scheme, f"{url.netloc}{url.path}".rstrip("/")
 
 

@@ -228,3 +228,24 @@ def test_wrong_endpoints_are_named(endpoint_text: str) -> None:
     """A usage error, not a trace."""
     with pytest.raises(UsageError, match="endpoint"):
         Sender(endpoint_text)
+
+
+def test_a_web_page_is_no_acknowledgement() -> None:
+    """A proxy's login page says 200 too: what it was sent is not received."""
+
+    class Page(Handler):
+        def respond(self) -> None:
+            self.read_body()
+            self.answer(200, b"<title>Log in</title>", **{"Content-Type": "text/html"})
+
+    with HttpServer(Page) as server, Sender(server.url, protocol="http") as sender:
+        with pytest.raises(PermanentError, match="HTML"):
+            sender.send("traces", b"")
+        assert sender.counts.accepted == 0
+
+
+@pytest.mark.parametrize("protocol", ["grpc", "http"])
+@pytest.mark.parametrize("endpoint", ["a..b:1", "x:99999", "x:port", "http://[::1", "a" * 70])
+def test_an_endpoint_that_is_none_is_said_at_once(endpoint: str, protocol: str) -> None:
+    with pytest.raises(UsageError, match="is not host:port"):
+        Sender(endpoint, protocol=protocol)
