@@ -112,7 +112,7 @@ def build_pipeline(
     export_job = build_exporters_job(store, config) if exports else None
     forwarding = build_forwarding(data_dir, config)
     indexer = Indexer(
-        _build_tail(data_dir, config, writer), reader, writer, unsettled.add, now_ns,
+        _build_tail(data_dir, config, writer, spares_kept=not exports), reader, writer, unsettled.add, now_ns,
         None if forwarding is None else forwarding.put,
     )  # fmt: skip
     return Pipeline(
@@ -121,13 +121,16 @@ def build_pipeline(
     )  # fmt: skip
 
 
-def _build_tail(data_dir: Path, config: Config, writer: SpanWriter) -> JournalTail:
+def _build_tail(
+    data_dir: Path, config: Config, writer: SpanWriter, *, spares_kept: bool
+) -> JournalTail:
     """The journal from where it is not stored yet."""
     return JournalTail(
         data_dir / JOURNAL,
         {name: Position(*place) for name, place in writer.positions().items()},
         retention_seconds=config.journal.retention,
         max_kept_bytes=config.journal.max_bytes,
+        spares_kept=spares_kept,
     )
 
 

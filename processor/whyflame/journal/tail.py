@@ -67,6 +67,8 @@ class JournalTail:
             that this journal never published: they are of another one, of which only the store is left.
         retention_seconds: Keep indexed segments this long; 0 deletes them at once.
         max_kept_bytes: Keep at most this much of indexed segments.
+        spares_kept: Delete nothing that was indexed and kept before: that is for the server to judge,
+            whose configuration a command need not have.
     """
 
     def __init__(
@@ -76,12 +78,14 @@ class JournalTail:
         *,
         retention_seconds: float = 0.0,
         max_kept_bytes: int = 8 << 30,
+        spares_kept: bool = False,
     ) -> None:
         self._directory = journal_dir
         self._retention_seconds = retention_seconds
         self._max_kept_bytes = max_kept_bytes
         published = read_applied(journal_dir)
         self._stored = {name: place for name, place in positions.items() if name in published}
+        self._spared = self._stored if spares_kept else {}
         self._readers: dict[str, JournalReader] = {}
         publish_applied(journal_dir, self._stored)
 
@@ -169,7 +173,8 @@ class JournalTail:
         directory = self._directory / stream
         keeps = self._retention_seconds > 0
         kept = 0
-        segments = list_segments(directory)
+        spared = self._spared.get(stream, Position()).segment
+        segments = [number for number in list_segments(directory) if number > spared]
         for sequence in sorted((n for n in segments if n < position.segment), reverse=True):
             path = segment_path(directory, sequence)
             status = path.stat()

@@ -39,3 +39,19 @@ def test_spans_are_renewed_in_place(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert main(["totals", "--by", "team", "--format", "json", *where]) == 0
         (row,) = json.loads(capsys.readouterr().out)["rows"]
         assert (row["team"], row["llm_calls"], row["input_tokens"]) == ("search", 2, 20)
+
+
+def test_commands_delete_no_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They need not be told the server's configuration, which says how long requests are kept."""
+    data_dir, config = tmp_path / "d", tmp_path / "config.yaml"
+    config.write_text("journal: {retention: 1d}\n")
+    for trace in (1, 2):
+        writer = JournalWriter(data_dir / "journal", "r0")
+        body = otlp.traces(otlp.Row("genai", "chat", {}, trace))
+        writer.append(body, signal=Signal.TRACES, received_ns=otlp.T0)
+        writer.close()
+        assert main(["segment", "--data-dir", str(data_dir), "--config", str(config)]) == 0
+    for command in (["segment"], ["journal", "--reindex"], ["journal", "--reindex"]):
+        capsys.readouterr()
+        assert main([*command, "--data-dir", str(data_dir)]) == 0
+    assert "read 2 requests again" in capsys.readouterr().out

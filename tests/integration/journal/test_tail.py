@@ -189,6 +189,22 @@ def test_kept_segments_go_by_age_and_by_bytes(tmp_path: Path, writer: JournalWri
     tail.close()
 
 
+def test_what_was_kept_before_is_spared(tmp_path: Path, writer: JournalWriter) -> None:
+    """What a command indexes itself goes, by its own rules."""
+    append(writer, *[b"x" * 200] * 4)
+    server = JournalTail(tmp_path, {}, retention_seconds=60)
+    kept = server.read(1 << 20).positions
+    server.applied(kept, NOW - 1e9)
+    server.close()
+    before = list_segments(tmp_path / "r0")
+    append(writer, *[b"x" * 200] * 4)
+    tail = JournalTail(tmp_path, kept, spares_kept=True)
+    positions = tail.read(1 << 20).positions
+    tail.applied(positions, NOW)
+    assert list_segments(tmp_path / "r0") == [*before, positions["r0"].segment]
+    tail.close()
+
+
 def test_receivers_refuse_while_too_much_waits(tmp_path: Path, writer: JournalWriter) -> None:
     """The limit holds on bytes not indexed, is lifted by indexing, and one request always fits."""
     now = [0.0]
