@@ -24,7 +24,7 @@ demo: .venv/runtime  ## a real collector fed with recorded agent runs; ARGS=--on
 	@$(BIN)/whyflame demo $(ARGS)
 
 test:  ## every check; silent but for pytest's closing line when all is well
-	@scripts/peers & building=$$!; trap 'kill $$building 2>/dev/null || true' EXIT; \
+	@scripts/peers >/dev/null & building=$$!; trap 'kill $$building 2>/dev/null || true' EXIT; \
 	    $(MAKE) -s --no-print-directory -j2 check && $(MAKE) -s --no-print-directory pytest
 
 check: format rust lint types contracts dependencies spelling wheel  ## everything but the tests
@@ -105,12 +105,12 @@ bench: .venv/dev  ## figures: ingest and its parts, Phoenix beside it, fold, que
 # Helm and other peers take minutes to build, once, beside the checks and the tests that do not need them;
 # without Go what needs them skips (and fails in CI).
 peers:
-	@scripts/peers
+	@scripts/peers >/dev/null
 
 # Processes that a test kills leave no figures or broken ones: combine says so and goes on.
 pytest: .venv/dev .venv/model
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && export COVERAGE_FILE="$$folder/data" \
-	    && { scripts/peers & } && $(QUIET) -l tests $(BIN)/coverage run -m $(PYTEST) -m "not soak" tests \
+	    && { scripts/peers >/dev/null & } && $(QUIET) -l tests $(BIN)/coverage run -m $(PYTEST) -m "not soak" tests \
 	    && { $(BIN)/coverage combine -q 2>/dev/null || true; } \
 	    && $(QUIET) coverage $(BIN)/coverage report
 

@@ -1,43 +1,21 @@
-"""A real OpenTelemetry Collector as `scripts/collector` built it, as a child process."""
+"""A real OpenTelemetry Collector as `scripts/peers` built it, as a child process."""
 
 from __future__ import annotations
 
-import hashlib
-import os
 import secrets
-import shutil
 import socket
 import subprocess
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
 import yaml
 
-from tests.built import cache, wait_for_peers
+from tests.built import peer
 from tests.serving import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "tests" / "peers" / "collector"
-
-
-def collector_binary() -> Path:
-    """The built Collector; without Go there may be none, but never in CI."""
-    source = b"".join((SOURCE / name).read_bytes() for name in ("main.go", "go.mod", "go.sum"))
-    stamp = hashlib.sha256(source).hexdigest()[:16]
-    binary = cache() / "collector" / f"collector-{stamp}"
-    wait_for_peers()
-    if not binary.is_file():
-        reason = "no Collector: run scripts/collector, which needs Go"
-        if os.environ.get("CI") == "true" or shutil.which("go"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return binary
-
+    from pathlib import Path
 
 # Below the ports that the kernel gives to other tests, which run at the same time.
 PORTS = range(15_000, 30_000)
@@ -65,7 +43,6 @@ def collecting(folder: Path, exporter: dict[str, Any]) -> Iterator[str]:
         "receivers": {"otlp": {"protocols": {"grpc": {"endpoint": address}}}},
         "exporters": exporter,
         "service": {
-            "telemetry": {"metrics": {"level": "none"}, "logs": {"level": "warn"}},
             "pipelines": {
                 name: {"receivers": ["otlp"], "exporters": list(exporter)} for name in signals
             },
@@ -75,7 +52,7 @@ def collecting(folder: Path, exporter: dict[str, Any]) -> Iterator[str]:
     file.write_text(yaml.safe_dump(config))
     with (folder / "collector.log").open("w") as log:
         process = subprocess.Popen(
-            [collector_binary(), "--config", f"file:{file}"], stderr=log, stdout=log
+            [peer("collector"), "--config", f"file:{file}"], stderr=log, stdout=log
         )
         try:
             wait_until(lambda: _listens(address, process, folder / "collector.log"))

@@ -1,6 +1,6 @@
 """A real OpenTelemetry Collector beside whyflame: `python bench/ingest/collector.py`.
 
-Built by `scripts/collector` (needs Go). As an upper bound: how fast it acknowledges the same requests
+Built by `scripts/peers` (needs Go). As an upper bound: how fast it acknowledges the same requests
 when it throws them away, keeping nothing, where whyflame has them on disk. As a client: the same
 requests through its sending queue into whyflame, until all are stored. One JSON line a round, then
 ratios. CPU times hold on a busy machine; rates do not.
@@ -24,7 +24,7 @@ from server import HELD, Server, cpu_of
 from whole_path import measure
 from workload import Workload
 
-BUILD = Path(__file__).parents[2] / "scripts" / "collector"
+BUILD = Path(__file__).parents[2] / "scripts" / "peers"
 NOWHERE = {"nop": {}}
 WAIT_SECONDS = 30.0
 
@@ -61,7 +61,6 @@ class Collector:
                     "receivers": {"otlp": {"protocols": {"grpc": grpc}}},
                     "exporters": exporter,
                     "service": {
-                        "telemetry": {"metrics": {"level": "none"}, "logs": {"level": "warn"}},
                         "pipelines": {"traces": pipeline},
                     },
                 }
@@ -130,10 +129,10 @@ def main() -> None:
     parser.add_argument("--content", choices=["off", "features"], default="features")
     options = parser.parse_args()
     built = subprocess.run([str(BUILD)], stdout=subprocess.PIPE, text=True, check=False)
-    if built.returncode:
+    if not built.stdout:
         print("no Collector here: nothing to compare with")
         return
-    binary = built.stdout.strip()
+    binary = f"{built.stdout.strip()}/collector"
     workload = Workload(content=options.content == "features")
     acked, stored = [], []
     for _ in range(options.rounds):

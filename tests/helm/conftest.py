@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +11,12 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.built import cache, wait_for_peers
+from tests.built import peer
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "helm" / "whyflame"
 VALUES = sorted(CHART.glob("ci/*-values.yaml"))
-VERSIONS = ("v4.3.1", "v3.22.0")
+VERSIONS = ("helm-v4", "helm-v3")
 
 
 @dataclass(frozen=True)
@@ -49,28 +48,16 @@ class Helm:
         return [document for document in yaml.safe_load_all(done.stdout) if document]
 
 
-def open_helm(version: str, home: Path) -> Helm:
-    """Helm as `scripts/helm` built it; without Go there may be none, but never in CI."""
-    binary = cache() / "helm" / version / "helm"
-    wait_for_peers()
-    if not binary.is_file():
-        reason = f"no Helm {version}: run scripts/helm, which needs Go"
-        if os.environ.get("CI") == "true" or shutil.which("go"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return Helm(binary, home)
-
-
 @pytest.fixture(scope="session", params=VERSIONS)
 def helm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Helm:
     """Each version in turn."""
-    return open_helm(request.param, tmp_path_factory.mktemp("helm"))
+    return Helm(peer(request.param), tmp_path_factory.mktemp("helm"))
 
 
 @pytest.fixture
 def newest_helm(tmp_path: Path) -> Helm:
     """The newest version alone."""
-    return open_helm(VERSIONS[0], tmp_path)
+    return Helm(peer(VERSIONS[0]), tmp_path)
 
 
 @pytest.fixture(params=VALUES, ids=lambda path: path.stem.removesuffix("-values"))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.built import go_pprof
 from tests.doubles.pyroscope import Double
 from tests.serving import Serving, captures, differences, wait_until
 
@@ -79,9 +79,6 @@ def test_pushed_profiles_add_up(shared: Path, tmp_path: Path) -> None:
 def test_pprof_agrees_with_totals(shared: Path, tmp_path: Path) -> None:
     """`go tool pprof` reads the file and finds the same tokens."""
     folder = shared / "corpus" / "scenarios" / SCENARIOS[0]
-    go = shutil.which("go")
-    if go is None:
-        pytest.skip("go tool pprof is not installed")
     with Serving(tmp_path / "d") as serving:
         serving.send(captures(folder))
         serving.settle()
@@ -104,7 +101,7 @@ def test_pprof_agrees_with_totals(shared: Path, tmp_path: Path) -> None:
             capture_output=True,
         )
     printed = subprocess.run(
-        [go, "tool", "pprof", "-top", "-unit=count", str(file)],
+        [go_pprof(), "-top", "-unit=count", str(file)],
         check=True,
         capture_output=True,
         text=True,

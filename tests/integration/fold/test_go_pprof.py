@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import urllib.request
 from contextlib import suppress
@@ -12,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.built import go_pprof
 from tests.collector import free_port
 from tests.fold_strategies import profile_of
 from tests.serving import wait_until
@@ -23,24 +23,8 @@ if TYPE_CHECKING:
 
     from whyflame.fold.profile import Profile
 
-PLACES = ("/usr/local/go/bin", "/usr/lib/go/bin")
-
-
 # The first use on a machine compiles the tool into Go's own cache.
 pytestmark = pytest.mark.timeout(600)
-
-
-@pytest.fixture(scope="module")
-def go_pprof() -> str:
-    """Path of the real tool, built once."""
-    go = shutil.which("go") or shutil.which("go", path=os.pathsep.join(PLACES))
-    if go is None:
-        reason = "Go is not installed: `go tool pprof` cannot read the files back"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    built = subprocess.run([go, "tool", "-n", "pprof"], capture_output=True, text=True, check=True)
-    return built.stdout.strip()
 
 
 PROFILE = replace(
@@ -69,13 +53,13 @@ BASE = profile_of(
 
 
 @pytest.fixture
-def run(go_pprof: str, tmp_path: Path):  # type: ignore[no-untyped-def]
+def run(tmp_path: Path):  # type: ignore[no-untyped-def]
     def run_pprof(data: bytes, *options: str) -> str:
         file = tmp_path / "profile.pb.gz"
         file.write_bytes(data)
         environment = {**os.environ, "PPROF_TMPDIR": str(tmp_path)}
         done = subprocess.run(
-            [go_pprof, *options, str(file)],
+            [go_pprof(), *options, str(file)],
             capture_output=True,
             text=True,
             timeout=50,
@@ -127,7 +111,7 @@ def test_raw_shows_types_labels_and_comments(run) -> None:  # type: ignore[no-un
 
 
 @pytest.mark.slow
-def test_its_web_page_shows_the_frames(go_pprof: str, tmp_path: Path) -> None:
+def test_its_web_page_shows_the_frames(tmp_path: Path) -> None:
     file = tmp_path / "profile.pb.gz"
     file.write_bytes(pprof.encode(PROFILE))
     address = f"127.0.0.1:{free_port()}"
@@ -138,7 +122,7 @@ def test_its_web_page_shows_the_frames(go_pprof: str, tmp_path: Path) -> None:
         return ""
 
     with subprocess.Popen(
-        [go_pprof, f"-http={address}", "-no_browser", str(file)],
+        [go_pprof(), f"-http={address}", "-no_browser", str(file)],
         env={**os.environ, "PPROF_TMPDIR": str(tmp_path)},
         stderr=subprocess.DEVNULL,
     ) as server:

@@ -7,40 +7,28 @@ import io
 import json
 import os
 import re
-import shutil
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from google.protobuf import json_format
-from tests.built import BUILD_SECONDS, wait_for_peers
+from tests.built import BUILD_SECONDS, go_pprof, peer
 from tests.query_server import END_MS, RANGE, START_MS, TOKENS, QueryServer, stacks_of
 
 from whyflame.serve.pyroscope.messages import message_class
 
-
-def go() -> str:
-    found = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin:/usr/lib/go/bin")
-    if found is None:
-        reason = "Go is not installed: the published clients cannot be built"
-        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
-    return found
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 # Who runs this test alone for the first time builds the client.
 @pytest.mark.slow
 @pytest.mark.peer
 @pytest.mark.timeout(60 + BUILD_SECONDS)
-def test_the_published_go_client_calls_every_method(server: QueryServer, root: Path) -> None:
+def test_the_published_go_client_calls_every_method(server: QueryServer) -> None:
     """`grafana/pyroscope/api`, generated for connect-go, in both codecs and with gzip."""
-    path = f"{Path(go()).parent}:{os.environ['PATH']}"
-    wait_for_peers()
-    built = subprocess.run(
-        [root / "scripts" / "querier"],
-        capture_output=True, text=True, check=True, env={**os.environ, "PATH": path},
-    )  # fmt: skip
     answer = subprocess.run(
-        [built.stdout.strip(), server.url, str(START_MS), str(END_MS), TOKENS,
+        [peer("querier"), server.url, str(START_MS), str(END_MS), TOKENS,
          '{agent=~"planner|coder", service_name!="nobody"}', "0000000000000004"],
         capture_output=True, text=True, check=True, timeout=30,
     )  # fmt: skip
@@ -77,17 +65,12 @@ def test_the_published_go_client_calls_every_method(server: QueryServer, root: P
 def test_go_tool_pprof_reads_a_merge(server: QueryServer, tmp_path: Path, path: str) -> None:
     environment = {**os.environ, "PPROF_TMPDIR": str(tmp_path), "HOME": str(tmp_path)}
     printed = subprocess.run(
-        [go(), "tool", "pprof", "-top", "-unit=count", "-sample_index=tokens", server.url + path],
+        [go_pprof(), "-top", "-unit=count", "-sample_index=tokens", server.url + path],
         capture_output=True, text=True, check=True, timeout=60,
-        env={**environment, "GOFLAGS": "-mod=mod", "GOCACHE": _go_cache()},
+        env=environment,
     ).stdout  # fmt: skip
     assert re.search(r"50 50\.00%.* call haiku", printed), printed
     assert "of 100 total" in printed
-
-
-def _go_cache() -> str:
-    found = subprocess.run([go(), "env", "GOCACHE"], capture_output=True, text=True, check=True)
-    return found.stdout.strip()
 
 
 def grafana(server: QueryServer, method: str, **fields: object) -> dict:

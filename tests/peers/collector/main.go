@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"log"
 
 	"go.opentelemetry.io/collector/component"
@@ -19,7 +20,8 @@ import (
 	"go.opentelemetry.io/collector/processor/batchprocessor"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
-	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
+	"go.opentelemetry.io/collector/service/telemetry"
+	"go.uber.org/zap"
 )
 
 func factories() (otelcol.Factories, error) {
@@ -45,8 +47,24 @@ func factories() (otelcol.Factories, error) {
 		Processors: processors,
 		Exporters:  exporters,
 		Extensions: map[component.Type]extension.Factory{},
-		Telemetry:  otelconftelemetry.NewFactory(),
+		Telemetry:  logsAlone(),
 	}, nil
+}
+
+// logsAlone is what the Collector says of itself: warnings, on standard error. The usual factory would bring
+// the SDKs of clouds with it, a quarter of the build.
+func logsAlone() telemetry.Factory {
+	config := zap.NewProductionConfig()
+	config.Level = zap.NewAtomicLevelAt(zap.WarnLevel)
+	return telemetry.NewFactory(
+		func() component.Config { return &struct{}{} },
+		telemetry.WithCreateLogger(func(
+			context.Context, telemetry.LoggerSettings, component.Config,
+		) (*zap.Logger, component.ShutdownFunc, error) {
+			logger, err := config.Build()
+			return logger, nil, err
+		}),
+	)
 }
 
 func main() {
