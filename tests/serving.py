@@ -22,7 +22,7 @@ import yaml
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-READY = re.compile(r"OTLP/gRPC (\S+), OTLP/HTTP (\S+), page http://(\S+)/")
+READY = re.compile(r"OTLP/gRPC (\S+), OTLP/HTTP (\S+), page https?://(\S+)/")
 EXPORT = "/opentelemetry.proto.collector.{0}.v1.{1}Service/Export"
 SERVICES = {
     "traces": ("trace", "Trace"),

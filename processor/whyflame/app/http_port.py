@@ -7,7 +7,7 @@ import contextlib
 import socket
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whyflame import native
 from whyflame.app.build import JOURNAL, now_ns
@@ -25,6 +25,7 @@ from whyflame.serve.runner import Runner
 from whyflame.serve.store_questions import StoreQuestions
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 
     from whyflame.app.build import Pipeline
     from whyflame.app.state import State
-    from whyflame.config import Config
+    from whyflame.config import Config, HttpConfig, TlsConfig
     from whyflame.export import ExportJob
 
-__all__ = ["build_app", "listen", "serve"]
+__all__ = ["Port", "build_app", "listen", "serve"]
 
 # Without anything being stored, until a request to segment is carried out all the same.
 CATCH_UP_SECONDS = 30.0
@@ -132,12 +133,20 @@ def segment_now(
         return segment_in(pipeline, config, *asked) | {"unstored_bytes": unstored}
 
 
-def listen(address: str) -> socket.socket:
-    """The port, open: connections queue until `serve` takes them.
+class Port(NamedTuple):
+    """An open port: connections queue until `serve` takes them."""
+
+    listener: socket.socket
+    tls: ssl.SSLContext | None
+
+
+def listen(http: HttpConfig) -> Port:
+    """Open the port.
 
     Raises:
-        WhyflameError: It cannot be had; says what to do.
+        WhyflameError: It, or its certificate, cannot be had; says what to do.
     """
+    address, tls = http.listen, _certificate(http.tls)
     host, port = parse_address(address)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -149,21 +158,20 @@ def listen(address: str) -> socket.socket:
     except OSError as error:
         listener.close()
         raise WhyflameError(cannot_listen(address, "http.listen", error)) from error
-    return listener
+    return Port(listener, tls)
 
 
-async def serve(app: Any, listener: socket.socket, config: Config, state: State) -> None:
+def _certificate(tls: TlsConfig) -> ssl.SSLContext | None:
+    if not tls.cert_file:
+        return None
+    from whyflame.receive.tls import ssl_context  # imports gRPC
+
+    return ssl_context(tls)
+
+
+async def serve(app: Any, port: Port, state: State) -> None:
     """Answer until the process is asked to stop."""
     import uvicorn
-
-    tls = config.http.tls
-    options: dict[str, Any] = {}
-    if tls.cert_file:
-        options = {"ssl_certfile": tls.cert_file, "ssl_keyfile": tls.key_file}
-    if tls.client_ca_file:
-        import ssl
-
-        options |= {"ssl_ca_certs": tls.client_ca_file, "ssl_cert_reqs": ssl.CERT_REQUIRED}
 
     class Server(uvicorn.Server):
         """Signals belong to the process, not to its HTTP server."""
@@ -172,14 +180,14 @@ async def serve(app: Any, listener: socket.socket, config: Config, state: State)
         def capture_signals(self) -> Any:
             yield
 
-    server = Server(
-        uvicorn.Config(
-            app, http=BoundedProtocol, log_config=None, access_log=False, lifespan="off", ws="none",
-            server_header=False,
-            timeout_graceful_shutdown=5, **options,
-        )
+    settings = uvicorn.Config(
+        app, http=BoundedProtocol, log_config=None, access_log=False, lifespan="off", ws="none",
+        server_header=False, timeout_graceful_shutdown=5,
     )  # fmt: skip
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    settings.load()
+    settings.ssl = port.tls
+    server = Server(settings)
+    serving = asyncio.create_task(server.serve(sockets=[port.listener]))
     while not state.stopping.is_set() and not serving.done():
         await asyncio.to_thread(state.stopping.wait, 0.2)
     server.should_exit = True

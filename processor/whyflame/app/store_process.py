@@ -13,7 +13,7 @@ from whyflame.allocator import share_arenas
 from whyflame.app.build import JOURNAL, Pipeline, build_pipeline
 from whyflame.app.collector import calm_collector
 from whyflame.app.forget import carry_out_waiting
-from whyflame.app.http_port import build_app, listen, serve
+from whyflame.app.http_port import Port, build_app, listen, serve
 from whyflame.app.stages import stage_threads
 from whyflame.app.state import State
 from whyflame.connections import raise_descriptor_limit
@@ -21,9 +21,10 @@ from whyflame.errors import TransientError, WhyflameError
 from whyflame.journal import JournalWriter
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Iterator
     from multiprocessing.connection import Connection
+
+    from starlette.applications import Starlette
 
     from whyflame.config import Config
 
@@ -52,14 +53,15 @@ def run_store_process(config: Config, data_dir: str, metrics_dir: str, pipe: Con
         with _said_busy(pipe):
             carry_out_waiting(Path(data_dir), config)
         pipeline = build_pipeline(Path(data_dir), config, worker=True)
-        listener = listen(config.http.listen)
+        port = listen(config.http)
+        writer = JournalWriter(Path(data_dir) / JOURNAL, API_STREAM)
+        app = build_app(config, pipeline, writer, state, Path(metrics_dir))
     except (WhyflameError, OSError) as error:
         pipe.send({"error": str(error)})
         return
     calm_collector()
-    writer = JournalWriter(Path(data_dir) / JOURNAL, API_STREAM)
     try:
-        _run(config, pipeline, writer, listener, state, Path(metrics_dir), pipe)
+        _run(config, pipeline, app, port, state, pipe)
     finally:
         writer.close()
         if not state.broken:
@@ -73,24 +75,22 @@ def _wind_up(pipeline: Pipeline) -> None:
     pipeline.close()
 
 
-def _run(  # noqa: PLR0913, PLR0917 - the parts of one process
+def _run(
     config: Config,
     pipeline: Pipeline,
-    writer: JournalWriter,
-    listener: socket.socket,
+    app: Starlette,
+    http: Port,
     state: State,
-    metrics_dir: Path,
     pipe: Connection,
 ) -> None:
     """Start the threads, serve HTTP until asked to stop, join the threads."""
     threads = stage_threads(config, pipeline, state)
     threads.append(threading.Thread(target=_listen_to_supervisor, args=(pipe, state), daemon=True))
-    app = build_app(config, pipeline, writer, state, metrics_dir)
     for thread in threads:
         thread.start()
-    host, port = listener.getsockname()[:2]
+    host, port = http.listener.getsockname()[:2]
     pipe.send({"api": f"[{host}]:{port}" if ":" in host else f"{host}:{port}"})
-    asyncio.run(serve(app, listener, config, state))
+    asyncio.run(serve(app, http, state))
     state.stopping.set()
     if pipeline.worker is not None:
         pipeline.worker.interrupt()

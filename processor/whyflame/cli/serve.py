@@ -73,9 +73,10 @@ def run(args: argparse.Namespace) -> int:
     supervisor = build_supervisor(config)
     supervisor.start()
     where = supervisor.addresses
+    scheme = "https" if config.http.tls.cert_file else "http"
     print(
         f"whyflame is ready: OTLP/gRPC {where.grpc}, OTLP/HTTP {where.http}, "
-        f"page http://{where.api}/; data in {resolve_data_dir(config)}",
+        f"page {scheme}://{where.api}/; data in {resolve_data_dir(config)}",
         file=sys.stderr,
         flush=True,
     )

@@ -22,7 +22,7 @@ from whyflame.connections import BoundedProtocol
 from whyflame.errors import ConfigError, PermanentError
 from whyflame.journal import Encoding, Signal
 from whyflame.receive.limits import inflate, too_large
-from whyflame.receive.tls import CertificateWatch, ssl_context
+from whyflame.receive.tls import ssl_context
 from whyflame.receive.warnings import encode_success
 from whyflame.rpc_status import encode_json, encode_protobuf
 
@@ -178,7 +178,6 @@ class HttpServer:
         self._address = config.http
         self._shares_port = config.processes > 1
         self._tls = config.tls
-        self._watch = CertificateWatch(config.tls)
         self._settings = uvicorn.Config(
             app,
             loop="asyncio",
@@ -210,11 +209,6 @@ class HttpServer:
         self._thread.start()
         self._wait_until_started()
         return int(listener.getsockname()[1])
-
-    def reload_certificates(self) -> None:
-        """Take up replaced certificate files for new connections."""
-        if self._tls.cert_file and self._watch.has_changed() and self._settings.ssl is not None:
-            self._settings.ssl.load_cert_chain(self._tls.cert_file, self._tls.key_file)
 
     def stop(self, grace_seconds: float) -> None:
         """Stop accepting, finish what runs within the grace. Safe before start, and twice."""

@@ -83,8 +83,7 @@ class Receiver:
         )
 
     def tick(self) -> None:
-        """Take up replaced certificates, give memory back; call about once a second."""
-        self._http.reload_certificates()
+        """Give memory back; call about once a second."""
         self._memory.tick()
 
     def close(self, grace_seconds: float = _GRACE_SECONDS) -> None:

@@ -71,19 +71,44 @@ def grpc_credentials(tls: TlsConfig) -> grpc.ServerCredentials:
 
 
 def ssl_context(tls: TlsConfig) -> ssl.SSLContext:
-    """Context of the HTTP port; `load_cert_chain` on it again takes up new files.
+    """Context of an HTTP port that follows the files: each new connection has what they hold then.
 
     Raises:
         ConfigError: A file cannot be read or is no certificate.
     """
+    watch = CertificateWatch(tls)
+    context = current = _load_context(tls)
+
+    def follow(connection: ssl.SSLObject, _name: str | None, _: ssl.SSLContext) -> None:
+        # Called at the beginning of every handshake, with or without a server name.
+        nonlocal current
+        if watch.has_changed():
+            try:
+                current = _load_context(tls)
+            except ConfigError as error:
+                _LOG.warning("%s; the certificate known before stays in use", error)
+        if current is not context:
+            connection.context = current
+
+    context.sni_callback = follow
+    return context
+
+
+def _load_context(tls: TlsConfig) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
         context.load_cert_chain(tls.cert_file, tls.key_file)
-        if tls.client_ca_file:
-            context.load_verify_locations(tls.client_ca_file)
-            context.verify_mode = ssl.CERT_REQUIRED
     except OSError as error:
         raise ConfigError(f"cannot use {tls.cert_file} and {tls.key_file}: {error}") from error
+    if tls.client_ca_file:
+        # A resumed session would not show its certificate again.
+        context.options |= ssl.OP_NO_TICKET
+        context.num_tickets = 0
+        context.verify_mode = ssl.CERT_REQUIRED
+        try:
+            context.load_verify_locations(tls.client_ca_file)
+        except OSError as error:
+            raise ConfigError(f"cannot use {tls.client_ca_file}: {error}") from error
     return context
 
 

@@ -29,20 +29,22 @@ def openssl(*arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def pki(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CA, two server certificates and one client certificate."""
+    """Two CAs, two server certificates and a client certificate of each CA."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed")
     folder = tmp_path_factory.mktemp("pki")
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
-    ca = ("-keyout", f"{folder}/ca.key", "-out", f"{folder}/ca.pem", "-subj", "/CN=test-ca")
-    openssl("req", "-x509", *key, *ca)
+    for ca in ("ca", "foreign-ca"):
+        files = ("-keyout", f"{folder}/{ca}.key", "-out", f"{folder}/{ca}.pem")
+        openssl("req", "-x509", *key, *files, "-subj", f"/CN=test-{ca}")
     (folder / "ext").write_text("subjectAltName=IP:127.0.0.1")
-    for name in ("server", "other", "client"):
+    for name in ("server", "other", "client", "foreign"):
+        ca = "foreign-ca" if name == "foreign" else "ca"
         files = ("-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.csr")
         openssl("req", *key[:-2], *files, "-subj", f"/CN={name}")
         openssl(
-            *("x509", "-req", "-in", f"{folder}/{name}.csr", "-CA", f"{folder}/ca.pem"),
-            *("-CAkey", f"{folder}/ca.key", "-CAcreateserial", "-days", "2"),
+            *("x509", "-req", "-in", f"{folder}/{name}.csr", "-CA", f"{folder}/{ca}.pem"),
+            *("-CAkey", f"{folder}/{ca}.key", "-CAcreateserial", "-days", "2"),
             *("-extfile", f"{folder}/ext", "-out", f"{folder}/{name}.pem"),
         )
     return folder
@@ -56,18 +58,18 @@ def tls(pki: Path, tmp_path: Path) -> TlsConfig:
     return TlsConfig(cert_file=str(tmp_path / "live.pem"), key_file=str(tmp_path / "live.key"))
 
 
-def call(running: Any, pki: Path, body: bytes, *, client: bool = False) -> bytes:
-    pair = [(pki / f"client.{kind}").read_bytes() if client else None for kind in ("key", "pem")]
+def call(running: Any, pki: Path, body: bytes, *, client: str = "") -> bytes:
+    pair = [(pki / f"{client}.{kind}").read_bytes() if client else None for kind in ("key", "pem")]
     credentials = grpc.ssl_channel_credentials((pki / "ca.pem").read_bytes(), *pair)
     options = [("grpc.use_local_subchannel_pool", 1)]
     with grpc.secure_channel(running.addresses.grpc, credentials, options) as channel:
         return bytes(channel.unary_unary(EXPORTS["traces"])(body, timeout=10))
 
 
-def context(pki: Path, *, client: bool = False) -> ssl.SSLContext:
+def context(pki: Path, *, client: str = "") -> ssl.SSLContext:
     made = ssl.create_default_context(cafile=str(pki / "ca.pem"))
     if client:
-        made.load_cert_chain(pki / "client.pem", pki / "client.key")
+        made.load_cert_chain(pki / f"{client}.pem", pki / f"{client}.key")
     return made
 
 
@@ -111,8 +113,8 @@ def test_client_certificates_are_demanded(
         cert_file=tls.cert_file, key_file=tls.key_file, client_ca_file=str(pki / "ca.pem")
     )
     running = start(tls=mutual)
-    assert call(running, pki, make_body(), client=True) == b""
-    assert post(running, make_body(), context(pki, client=True)) == 200
+    assert call(running, pki, make_body(), client="client") == b""
+    assert post(running, make_body(), context(pki, client="client")) == 200
     with pytest.raises(grpc.RpcError):
         call(running, pki, make_body())
     with pytest.raises(httpx.TransportError):
@@ -129,7 +131,44 @@ def test_a_replaced_certificate_is_taken_up(
     for kind in ("key", "pem"):
         shutil.copy(pki / f"other.{kind}", tmp_path / f"fresh.{kind}")
         (tmp_path / f"fresh.{kind}").replace(tmp_path / f"live.{kind}")
-    running.receiver.tick()
+    assert {server_name(running, pki, port) for port in ports} == {"other"}
+
+
+def test_a_replaced_client_ca_is_taken_up(
+    start: Callable[..., Any], tls: TlsConfig, pki: Path, tmp_path: Path, make_body: Any
+) -> None:
+    """Clients of the new CA are heard, those of the old one are not, on both ports."""
+    live = tmp_path / "clients.pem"
+    shutil.copy(pki / "ca.pem", live)
+    mutual = TlsConfig(cert_file=tls.cert_file, key_file=tls.key_file, client_ca_file=str(live))
+    running = start(tls=mutual)
+    url = running.url().replace("http://", "https://")
+    with httpx.Client(
+        verify=context(pki, client="client"), headers=PROTOBUF, timeout=10
+    ) as open_before:
+        assert open_before.post(url, content=make_body()).status_code == 200
+        shutil.copy(pki / "foreign-ca.pem", tmp_path / "fresh.pem")
+        (tmp_path / "fresh.pem").replace(live)
+        with pytest.raises(grpc.RpcError):
+            call(running, pki, make_body(), client="client")
+        with pytest.raises(httpx.TransportError):
+            post(running, make_body(), context(pki, client="client"))
+        assert call(running, pki, make_body(), client="foreign") == b""
+        assert post(running, make_body(), context(pki, client="foreign")) == 200
+        # A connection goes on as it was begun.
+        assert open_before.post(url, content=make_body()).status_code == 200
+
+
+def test_half_a_replacement_changes_nothing(
+    start: Callable[..., Any], tls: TlsConfig, pki: Path, tmp_path: Path, make_body: Any
+) -> None:
+    """A certificate without its key is not used; once the key is there, it is."""
+    running = start(tls=tls)
+    ports = (running.addresses.grpc, running.addresses.http)
+    shutil.copy(pki / "other.pem", tmp_path / "live.pem")
+    assert {server_name(running, pki, port) for port in ports} == {"server"}
+    assert post(running, make_body(), context(pki)) == 200
+    shutil.copy(pki / "other.key", tmp_path / "live.key")
     assert {server_name(running, pki, port) for port in ports} == {"other"}
 
 
