@@ -179,6 +179,15 @@ def test_heat_maps_and_exemplars_keep_to_the_tenant(server: QueryServer) -> None
     assert "s3" not in text
 
 
+def test_of_very_many_the_largest_are_named(
+    server: QueryServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whyflame.serve.pyroscope.exemplars.MAX_EXEMPLARS", 1)
+    (series,) = server.answer("SelectHeatmap", **HEATMAP, exemplarType=SPAN)["series"]
+    assert [one["value"] for one in exemplars_of(series)] == ["80"]
+    assert sum(sum(slot["counts"]) for slot in series["slots"]) == 2
+
+
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(

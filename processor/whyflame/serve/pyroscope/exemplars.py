@@ -6,6 +6,7 @@ trace id written as a UUID: what Grafana sends back in `profile_id_selector` nee
 
 from __future__ import annotations
 
+import heapq
 from typing import TYPE_CHECKING, Any
 
 from whyflame.serve.pyroscope.labels import field_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["INDIVIDUAL", "SPAN", "Exemplars"]
 
 INDIVIDUAL, SPAN = 2, 3
+MAX_EXEMPLARS = 10_000
 _LABELS = ("service_name", "environment", "agent", "session", "root", "outcome")
 
 
@@ -39,9 +41,12 @@ class Exemplars:
         self._facts: dict[int, TraceFacts] = {}
 
     def look_up(self, sums: Iterable[TraceSum]) -> None:
-        """Read about all traces of the answer at once."""
+        """Read about all traces of the answer at once; of very many, about the largest."""
+        if not self.are_wanted:
+            return
         fields = [field_of(name) or name for name in self._labels]
-        keys = [one.trace_key for one in sums] if self.are_wanted else []
+        named = heapq.nlargest(MAX_EXEMPLARS, sums, key=lambda one: one.value)
+        keys = [one.trace_key for one in named]
         self._facts = facts_of(self._asking.running, keys, fields)
 
     def write(self, point: Any, one: TraceSum | None) -> None:
