@@ -141,3 +141,17 @@ def test_without_a_script_the_picture_and_its_tree_are_there(show: Callable[...,
     met = spoken(page)
     assert ("treeitem", "fix login, 700 tokens, 70.00%") in met
     assert "searchbox" not in {role for role, _ in met}
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_the_search_never_lies_on_the_title(show: Callable[..., Page], width: int) -> None:
+    page = show(svg.encode(BEFORE))
+    page.set_viewport_size({"width": width, "height": 600})
+    heading, tools = page.locator(".heading"), page.locator(".tools input")
+    tools.wait_for()
+    assert heading.is_visible() == (width == 1280)
+    if width == 1280:
+        title, search = heading.bounding_box(), tools.bounding_box()
+        assert title is not None
+        assert search is not None
+        assert title["x"] + title["width"] <= search["x"]

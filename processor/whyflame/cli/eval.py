@@ -69,8 +69,9 @@ def run(args: argparse.Namespace) -> int:
 
     Raises:
         UsageError: A file is missing or is not annotated trajectories.
+        NothingMatched: No file holds a trajectory.
     """
-    from whyflame.errors import UsageError
+    from whyflame.errors import NothingMatched, UsageError
     from whyflame.segment.evaluation import evaluate_file
     from whyflame.segment.registry import load_segmenter
 
@@ -85,6 +86,8 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"{name}: not annotated trajectories: {error}") from error
         except (KeyError, TypeError) as error:
             raise UsageError(f"{name}: not annotated trajectories: {error!r}") from error
+    if not any(result.predictions or result.skipped for result in results.values()):
+        raise NothingMatched(f"no trajectory in {', '.join(args.files)}")
     if args.predictions:
         _write_predictions(Path(args.predictions), results)
     if args.format == "json":

@@ -22,7 +22,7 @@ TIMEOUT_SECONDS = 120
 SEGMENT_SECONDS = 3600
 FORGET_SECONDS = 3600
 # What a server answers that does not know our paths.
-_NOT_HERE = {404, 405}
+_NOT_HERE = {404, 405, 501}
 _OWN_PORT = "The API and the page have one of their own (4319 unless configured)"
 FORGOTTEN = ("traces", "spans", "payloads", "requests", "dead_letters")
 
@@ -220,6 +220,6 @@ def _error(url: str, error: urllib.error.HTTPError) -> WhyflameError:
     except (ValueError, KeyError, TypeError):
         if error.code in _NOT_HERE:
             return NoAnswer(_other_server(url))
-        return WhyflameError(f"the server answered {error.code}: {text[:200]}")
+        return WhyflameError(f"the server answered {error.code}: {' '.join(text.split())[:200]}")
     kinds: dict[int, type[WhyflameError]] = {2: UsageError, 3: NothingMatched}
     return kinds.get(code, WhyflameError)(message)

@@ -188,7 +188,7 @@ class _Page(BaseHTTPRequestHandler):
         """Silent."""
 
 
-@pytest.mark.parametrize("code", [200, 404])
+@pytest.mark.parametrize("code", [200, 404, 501])
 def test_another_http_server_is_told_from_whyflame(
     code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from whyflame import __version__, native
 from whyflame.cli import build_parser, main
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 COMMANDS = (
     "serve",
@@ -140,3 +144,12 @@ def test_an_address_without_its_scheme_is_completed_in_the_message(
 ) -> None:
     assert main(["top", "--url", address]) == 2
     assert f"did you mean http://{address}?" in capsys.readouterr().err
+
+
+def test_a_file_without_trajectories_is_not_scored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "operations.jsonl"
+    file.write_text('{"session": "s", "tool": "bash"}\n')
+    assert main(["eval", str(file)]) == 3
+    assert f"no trajectory in {file}" in capsys.readouterr().err

@@ -339,6 +339,9 @@
     const tools = svg.querySelector(".tools").parentNode, size = Math.min(340, pageWidth - 2 * MARGIN);
     tools.setAttribute("x", pageWidth - MARGIN - size);
     tools.setAttribute("width", size);
+    // On a phone the search takes the title's place.
+    const heading = svg.querySelector(".heading"), hasRoom = MARGIN + heading.getComputedTextLength() < pageWidth - MARGIN - size;
+    heading.setAttribute("visibility", hasRoom ? "visible" : "hidden");
     svg.querySelector(".hint").setAttribute("x", pageWidth - MARGIN);
     draw();
   }
