@@ -124,21 +124,28 @@ class JournalTail:
         """The next frames of all streams, about `max_bytes` in total; no frames when idle.
 
         Positions may move without frames; pass them on all the same.
+
+        Raises:
+            OSError: A stream cannot be read now, and the others have nothing.
         """
         self._discover()
         frames: list[Frame] = []
+        fault: OSError | None = None
         room = max_bytes
         # Each an equal share; what a quiet stream leaves goes to those after it.
         for left, name in zip(range(len(self._readers), 0, -1), sorted(self._readers), strict=True):
             try:
                 found = self._readers[name].read(max(1, room // left))
-            except OSError:
-                # What was read is on its way, and its readers have moved on; the fault comes again.
-                if not frames:
-                    raise
-                break
+            except OSError as error:
+                # The others go on, and what they read is handed out: their readers have moved past it.
+                fault = error
+                continue
             room -= sum(len(frame.payload) for frame in found)
             frames += found
+        if fault is not None:
+            if not frames:
+                raise fault
+            telemetry.STAGE_FAILURES.add(1, "index")
         return Batch(tuple(frames), self.positions)
 
     def applied(self, positions: Mapping[str, Position], now_seconds: float) -> None:
