@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from whyflame.cli.tables import number_of
 from whyflame.cli.target import add_target, data_dir, load_config, remote
 
 if TYPE_CHECKING:
@@ -46,9 +47,10 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(done))
         return 0
     print(
-        f"forgot {done['traces']:,} traces, {done['spans']:,} spans, {done['payloads']:,} payloads "
-        f"of the outbox, {done['requests']:,} journalled requests, {done['dead_letters']:,} dead "
-        "letters"
+        f"forgot {number_of(done['traces'], 'trace')}, {number_of(done['spans'], 'span')}, "
+        f"{number_of(done['payloads'], 'payload')} of the outbox, "
+        f"{number_of(done['requests'], 'journalled request')}, "
+        f"{number_of(done['dead_letters'], 'dead letter')}"
     )
     if done["unsent_operations"]:
         print(

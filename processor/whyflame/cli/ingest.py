@@ -60,7 +60,10 @@ def run(args: argparse.Namespace) -> int:
         server = remote(args)
         for signal, body in captures:
             server.ingest(signal, body)
-        said = f"handed {number_of(reading.handed, 'request')} to the server"
+        said = (
+            f"handed {number_of(reading.handed, 'request')} to the server, to be seen in half a "
+            "minute or after `whyflame segment`"
+        )
     _say(said + reading.metrics())
     return 0
 

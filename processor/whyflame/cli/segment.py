@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         )
     else:
         done = remote(args).segment(args.session, args.segmenter)
-    print(f"settled {done['traces']:,} traces, {done['operations']:,} spans")
+    print(f"settled {number_of(done['traces'], 'trace')}, {number_of(done['operations'], 'span')}")
     if unstored := done.get("unstored_bytes"):
         print(
             f"{unstored / 1e6:.1f} MB of what the server acknowledged are not stored yet, and "

@@ -7,6 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyflame.cli.tables import number_of
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
@@ -91,7 +93,7 @@ def _tell_to_wait(message: str) -> None:
 
 def _report(sender: Sender) -> int:
     counts = sender.counts
-    line = f"sent {counts.accepted:,} requests"
+    line = f"sent {number_of(counts.accepted, 'request')}"
     if counts.retries:
         line += f", {counts.retries:,} repetitions"
     if counts.refused or counts.rejected_items:

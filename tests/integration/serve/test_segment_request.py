@@ -56,5 +56,5 @@ def test_the_command_says_so_too(
     monkeypatch.setattr("whyflame.cli.segment.remote", lambda _args: Server())
     assert main(["segment"]) == 0
     out, err = capsys.readouterr()
-    assert out == "settled 1 traces, 2 spans\n"
+    assert out == "settled 1 trace, 2 spans\n"
     assert ("5.0 MB of what the server acknowledged are not stored yet" in err) is bool(unstored)
