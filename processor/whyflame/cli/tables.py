@@ -34,7 +34,7 @@ NOTHING_YET = (
 UNKNOWN = "-"
 PIPE_WIDTH = 200
 # Names fold to a column of this width before a column of figures has to go.
-NAME_WIDTH = 20
+NAME_WIDTH = 24
 _COLUMNS = {
     "llm_calls": "calls",
     "llm_errors": "failed",
