@@ -15,7 +15,7 @@ from whyflame.segment.llm.accounting import OWN_SERVICE
 from whyflame.segment.llm.budget import PaidSegmenter
 from whyflame.segment.rules import Coverage, RulesSegmenter
 from whyflame.segment.run import LaneMarks, apply, segment_lanes
-from whyflame.segment.segmenter import Mark
+from whyflame.segment.segmenter import BatchSegmenter, Mark
 from whyflame.store.marks import MarkRow
 
 if TYPE_CHECKING:
@@ -195,7 +195,6 @@ class _Prepared:
         self.namer = getattr(segmenter, "namer", None)
         self._segmenter = segmenter
         self._marks: dict[int, Sequence[Mark]] = {}
-        many = getattr(segmenter, "segment_many", None)
         # Each lane is looked up again while its run is segmented; hashing it twice would be waste.
         self._digests = {id(lane): lane.sha256() for members in lanes.values() for lane in members}
         maker = (segmenter.name, setup)
@@ -209,9 +208,9 @@ class _Prepared:
         }
         self.changed_runs = [run for run, members in by_run.items() if members]
         changed = [lane for members in by_run.values() for lane in members]
-        if many is not None and changed:
+        if isinstance(segmenter, BatchSegmenter) and changed:
             try:
-                found = list(many(changed))
+                found = list(segmenter.segment_many(changed))
             except Exception as error:  # noqa: BLE001 - the run at fault is found below
                 _LOG.debug("segmenter %s: %s", self.name, type(error).__name__)
             else:

@@ -11,7 +11,13 @@ from whyflame.model import Kind
 from whyflame.segment.lane import Lane
 from whyflame.segment.names import NameTables, load_tables
 from whyflame.segment.names.namer import DEFAULT_ROOT
-from whyflame.segment.segmenter import InvalidMarks, Mark, Segmenter, validate
+from whyflame.segment.segmenter import (
+    BatchSegmenter,
+    InvalidMarks,
+    Mark,
+    Segmenter,
+    validate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -91,12 +97,9 @@ def segment_lanes(
 
 
 def _segment_many(lanes: list[Lane], segmenter: Segmenter) -> list[Sequence[Mark] | Exception]:
-    many: Callable[[list[Lane]], list[Sequence[Mark]]] | None = getattr(
-        segmenter, "segment_many", None
-    )
     try:
-        if many is not None:
-            return list(many(lanes))
+        if isinstance(segmenter, BatchSegmenter):
+            return list(segmenter.segment_many(lanes))
         return [segmenter.segment(lane) for lane in lanes]
     except Exception:  # noqa: BLE001 - one lane must not take the others down
         return [_attempt(lane, segmenter) for lane in lanes]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from whyflame.segment.lane import Lane
 
-__all__ = ["InvalidMarks", "Mark", "Segmenter", "validate"]
+__all__ = ["BatchSegmenter", "InvalidMarks", "Mark", "Segmenter", "validate"]
 
 MAX_WORDS = 3
 MAX_DEPTH = 12
@@ -44,13 +44,29 @@ class Segmenter(Protocol):
 
     Lanes are segmented again when the segmenter, its version, its options or its names file changed.
     One that knows better what its marks depend on (the content of a file, not its name) has a string
-    `fingerprint`, which then stands for the options.
+    `fingerprint`, which then stands for the options. One whose names begin with other verbs than the
+    shipped ones has a `namer` with the `tables` that list them.
     """
 
     name: str
 
     def segment(self, lane: Lane) -> Sequence[Mark]:
         """Marks of the lane: the first at step 0, steps ascending; empty for an empty lane."""
+        ...
+
+
+@runtime_checkable
+class BatchSegmenter(Protocol):
+    """A segmenter for which many lanes at once are cheaper than one after the other."""
+
+    name: str
+
+    def segment(self, lane: Lane) -> Sequence[Mark]:
+        """As every segmenter's."""
+        ...
+
+    def segment_many(self, lanes: Sequence[Lane]) -> Sequence[Sequence[Mark]]:
+        """Marks of each lane, the same as one by one."""
         ...
 
 

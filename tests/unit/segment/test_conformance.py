@@ -17,6 +17,7 @@ from tests.unit.segment.third_party import install
 from whyflame.config import SegmentConfig
 from whyflame.errors import ConfigError
 from whyflame.segment import Lane, Segmenter, load_segmenter, validate
+from whyflame.segment.segmenter import BatchSegmenter
 from whyflame.segment.auto.topics import _depths, _peaks
 from whyflame.segment.names import load_tables
 from whyflame.segment.registry import BUILT_IN
@@ -119,7 +120,8 @@ def test_batch_equals_one_by_one() -> None:
     """`auto` scores many lanes at once; each comes out as if alone."""
     auto = load_segmenter(SegmentConfig())
     lanes = list(LANES.values())
-    many = auto.segment_many(lanes)  # type: ignore[attr-defined]
+    assert isinstance(auto, BatchSegmenter)
+    many = auto.segment_many(lanes)
     assert many == [auto.segment(lane) for lane in lanes]
 
 
