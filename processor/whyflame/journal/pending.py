@@ -10,7 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from whyflame.errors import Backpressure
+from whyflame.errors import Backpressure, TransientError
 from whyflame.journal.tail import pending_bytes
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class PendingLimit:
         Raises:
             Backpressure: The limit is reached, though one request always passes an idle journal,
                 however large. Or it would leave too little room for the store.
+            TransientError: The directory is gone, whatever a writer has open in it.
         """
         with self._lock:
             self._look()
@@ -88,6 +89,10 @@ class PendingLimit:
 
 def _room(directory: Path) -> int:
     """Bytes that the journal may still take of its disk."""
-    status = os.statvfs(directory)
+    try:
+        status = os.statvfs(directory)
+    except OSError as error:
+        # Else requests would be written where nobody finds them.
+        raise TransientError(f"the journal's directory is gone: {error.strerror}") from error
     size = status.f_blocks * status.f_frsize
     return status.f_bavail * status.f_frsize - min(_SPARE_BYTES, size // _SPARE_PART)

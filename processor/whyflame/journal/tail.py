@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whyflame import telemetry
+from whyflame.errors import TransientError
 from whyflame.journal.reader import JournalReader, Losses
 from whyflame.journal.segments import (
     Position,
@@ -126,11 +127,11 @@ class JournalTail:
         Positions may move without frames; pass them on all the same.
 
         Raises:
-            OSError: A stream cannot be read now, and the others have nothing.
+            TransientError: A stream cannot be read now, and the others have nothing.
         """
         self._discover()
         frames: list[Frame] = []
-        fault: OSError | None = None
+        fault: TransientError | None = None
         room = max_bytes
         # Each an equal share; what a quiet stream leaves goes to those after it.
         for left, name in zip(range(len(self._readers), 0, -1), sorted(self._readers), strict=True):
@@ -138,7 +139,8 @@ class JournalTail:
                 found = self._readers[name].read(max(1, room // left))
             except OSError as error:
                 # The others go on, and what they read is handed out: their readers have moved past it.
-                fault = error
+                fault = TransientError(f"journal stream {name} cannot be read: {error}")
+                fault.__cause__ = error
                 continue
             room -= sum(len(frame.payload) for frame in found)
             frames += found

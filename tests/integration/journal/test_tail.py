@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whyflame.errors import Backpressure
+from whyflame.errors import Backpressure, TransientError
 from whyflame.journal import (
     JournalTail,
     JournalWriter,
@@ -77,7 +77,7 @@ def test_a_stream_that_cannot_be_read_costs_the_others_nothing(
             append(second, bytes([number]))
             (frame,) = tail.read(1 << 20).frames
             assert (frame.stream != broken, frame.payload) == (True, bytes([number]))
-            with pytest.raises(OSError, match="bad sector"):
+            with pytest.raises(TransientError, match=f"{broken} cannot be read: bad sector"):
                 tail.read(1 << 20)
     assert [frame.payload for frame in tail.read(1 << 20).frames] == [b"a", b"b", b"c"]
     second.close()
@@ -332,3 +332,15 @@ def test_a_small_disk_keeps_a_part(
     limit.admit(20 << 20)
     with pytest.raises(Backpressure, match="nearly full"):
         limit.admit(1)
+
+
+def test_nothing_is_acknowledged_into_a_directory_that_is_gone(
+    tmp_path: Path, writer: JournalWriter
+) -> None:
+    """What the writer has open could be written, and nobody would find it."""
+    append(writer, b"here")
+    (tmp_path / "r0").rename(tmp_path.parent / "elsewhere")
+    tmp_path.rmdir()
+    with pytest.raises(TransientError, match="directory is gone"):
+        PendingLimit(tmp_path, 1 << 30).admit(1)
+    tmp_path.mkdir()
