@@ -17,10 +17,10 @@ from tests.unit.segment.third_party import install
 from whyflame.config import SegmentConfig
 from whyflame.errors import ConfigError
 from whyflame.segment import Lane, Segmenter, load_segmenter, validate
-from whyflame.segment.segmenter import BatchSegmenter
 from whyflame.segment.auto.topics import _depths, _peaks
 from whyflame.segment.names import load_tables
 from whyflame.segment.registry import BUILT_IN
+from whyflame.segment.segmenter import BatchSegmenter
 
 Make = Callable[[Path], Segmenter]
 
