@@ -265,6 +265,19 @@ def test_a_phone_shows_the_widest_tasks_without_scrolling(browser: Browser, flee
     context.close()
 
 
+def test_a_phone_says_what_is_compared(browser: Browser, fleet: Fleet) -> None:
+    context = browser.new_context(viewport={"width": 375, "height": 740})
+    page = context.new_page()
+    page.goto(f"{fleet.url}/?page=compare&base=outcome=success&target=outcome=failure")
+    page.locator(".flame[data-drawn]").wait_for()
+    chips = page.locator(".compared .chip > span")
+    assert chips.all_inner_texts() == ["outcome=success", "outcome=failure"]
+    assert not chips.evaluate_all(
+        "found => found.filter(e => e.scrollWidth > e.clientWidth).length"
+    )
+    context.close()
+
+
 @pytest.mark.parametrize("query", ["", "?page=compare&base=outcome=success&target=outcome=failure"])
 def test_names_in_a_table_are_whole(page: Page, fleet: Fleet, query: str) -> None:
     """Names differ in their last word: cut off, `diagnose token ...` and its like are the same."""
