@@ -136,6 +136,7 @@ COVERAGE = gauge(
     "what",
 )
 STORE_BYTES = gauge("store_bytes", "Size of the database file and its log.")
+DISK_FREE_BYTES = gauge("disk_free_bytes", "Room left where store and journal are.")
 
 
 # --- export ---------------------------------------------------------------------------------------

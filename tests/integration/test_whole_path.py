@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -122,4 +123,6 @@ def test_page_and_health(shared: Path, tmp_path: Path) -> None:
         graph = serving.text("/api/v1/profile?format=svg")
         assert "<svg" in graph
         assert "call gpt-4.1-mini" in graph
-        assert "whyflame_indexed_spans_total" in serving.text("/metrics")
+        metrics = serving.text("/metrics")
+        assert "whyflame_indexed_spans_total" in metrics
+        assert re.search(r"^whyflame_disk_free_bytes [1-9]", metrics, re.MULTILINE)

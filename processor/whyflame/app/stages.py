@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -132,6 +133,7 @@ def _settle(pipeline: Pipeline, state: State) -> None:
             worker.rest()
     telemetry.UNSETTLED_TRACES.set(len(pipeline.unsettled))
     telemetry.STORE_BYTES.set(pipeline.store.database_bytes())
+    telemetry.DISK_FREE_BYTES.set(shutil.disk_usage(pipeline.store.path.parent).free)
 
 
 def _sweep(pipeline: Pipeline, state: State) -> None:
