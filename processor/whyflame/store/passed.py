@@ -64,6 +64,10 @@ class Passed:
         return "extra_keys" in self.columns
 
 
+_NONE = [""]
+"""In place of no extra: DuckDB takes the type of lists from a sample, and empty ones have none."""
+
+
 def pack(group: Group, operations: Sequence[Operation], marks: Sequence[MarkRow]) -> Passed:
     """A pass as it is written; what is no agent work is left out."""
     written = [op for op in operations if op.why != NOT_AGENT_WORK]
@@ -75,8 +79,9 @@ def pack(group: Group, operations: Sequence[Operation], marks: Sequence[MarkRow]
         # A trace may hold nothing but second views of calls counted elsewhere: it is work as well.
         working = set(columns["trace_key"].tolist())
         if any(op.span.extra for op in written):
-            columns["extra_keys"] = _objects([list(op.span.extra) for op in written])
-            columns["extra_values"] = _objects([list(op.span.extra.values()) for op in written])
+            columns["extra_keys"] = _objects([list(op.span.extra) or _NONE for op in written])
+            values = [list(op.span.extra.values()) or _NONE for op in written]
+            columns["extra_values"] = _objects(values)
     return Passed(
         trace_keys=group.trace_keys,
         last_keys=group.last_keys,

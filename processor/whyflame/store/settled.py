@@ -94,7 +94,7 @@ class SettledWriter:
         selected = "*"
         if passed.has_extra:
             selected = (
-                "* EXCLUDE (extra_keys, extra_values), CASE WHEN len(extra_keys) > 0 "
+                "* EXCLUDE (extra_keys, extra_values), CASE WHEN extra_keys[1] <> '' "
                 "THEN map(extra_keys, extra_values) END AS extra"
             )
         self._cursor.register(_NEW, self._stored_columns(passed, generation))

@@ -218,3 +218,13 @@ def test_rows_hold_what_was_found_and_null_where_nothing_was(store: Store) -> No
         (2**62, None, 0, None, {"team": "blue", "project": "x"}, True, None, 1),
         (7, 5, 1, None, None, True, None, 1),
     ]
+
+
+def test_one_row_of_thousands_with_a_promoted_field(store: Store) -> None:
+    """DuckDB guesses types of lists from a sample of the rows: it must not see empty ones alone."""
+    spans = [span(1, number, session="s") for number in range(4000)]
+    spans[1777].extra["team"] = "blue"
+    SpanWriter(store).append(spans, {}, {})
+    _settle(store, SettledWriter(store), [operation(made) for made in spans])
+    rows = store.cursor().execute("SELECT extra, count(*) FROM settled GROUP BY ALL ORDER BY 2")
+    assert rows.fetchall() == [({"team": "blue"}, 1), (None, 3999)]
