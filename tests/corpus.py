@@ -1,6 +1,8 @@
 """The captured requests of real producers, with what a correct profiler counts in them.
 
-A compressed copy of the reference corpus lies in `tests/golden`, so that a clone can run the tests.
+A compressed copy of the reference corpus lies in `tests/golden`, so that a clone can run the tests;
+beside it captures of further producers and versions, made against a model server whose every figure
+is known (`model_truth`; `not_visible` says what the producer does not tell).
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import tarfile
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from whyflame.dialects import read_logs, read_traces
 from whyflame.journal.frame import Signal
@@ -20,7 +22,8 @@ from whyflame.journal.otlp_json import to_protobuf
 if TYPE_CHECKING:
     from whyflame.model import Span
 
-ARCHIVE = Path(__file__).parent / "golden" / "corpus.tar.xz"
+_GOLDEN = Path(__file__).parent / "golden"
+ARCHIVES = (_GOLDEN / "corpus.tar.xz", _GOLDEN / "captures.tar.xz")
 
 
 @dataclass(slots=True)
@@ -47,20 +50,22 @@ class Case:
 def cases() -> dict[str, Case]:
     """Every case by name."""
     found: dict[str, Case] = {}
-    with tarfile.open(fileobj=io.BytesIO(ARCHIVE.read_bytes()), mode="r:xz") as archive:
-        for member in archive:
-            if not member.isfile():
-                continue
-            path = Path(member.name)
-            case = found.setdefault(path.parent.name, Case(path.parent.name))
-            opened = archive.extractfile(member)
-            assert opened is not None
-            content = opened.read()
-            if path.name == "expected.json":
-                case.expected = json.loads(content)
-            else:
-                case.files[path.name] = content
+    for archive in ARCHIVES:
+        with tarfile.open(fileobj=io.BytesIO(archive.read_bytes()), mode="r:xz") as members:
+            for member in members:
+                if member.isfile():
+                    _add(found, Path(member.name), members.extractfile(member))
     return found
+
+
+def _add(found: dict[str, Case], path: Path, opened: IO[bytes] | None) -> None:
+    assert opened is not None
+    case = found.setdefault(path.parent.name, Case(path.parent.name))
+    content = opened.read()
+    if path.name == "expected.json":
+        case.expected = json.loads(content)
+    else:
+        case.files[path.name] = content
 
 
 def names() -> list[str]:

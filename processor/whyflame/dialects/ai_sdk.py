@@ -51,6 +51,19 @@ _SPLIT = (
     "ai.usage.inputTokenDetails.cacheReadTokens",
     "ai.usage.inputTokenDetails.cacheWriteTokens",
 )
+_METADATA = (
+    ("cache_read", "openai", "cachedPromptTokens"),
+    ("cache_read", "anthropic", "cacheReadInputTokens"),
+    ("cache_read", "anthropic", "usage", "cache_read_input_tokens"),
+    ("cache_read", "bedrock", "usage", "cacheReadInputTokens"),
+    ("cache_read", "google", "usageMetadata", "cachedContentTokenCount"),
+    ("cache_write", "anthropic", "cacheCreationInputTokens"),
+    ("cache_write", "anthropic", "usage", "cache_creation_input_tokens"),
+    ("cache_write", "bedrock", "usage", "cacheWriteInputTokens"),
+    ("reasoning", "openai", "reasoningTokens"),
+    ("reasoning", "google", "usageMetadata", "thoughtsTokenCount"),
+)
+"""What versions 4 and 5 say of a call only in the provider's own words: part, path."""
 _EXCLUSIVE_PROVIDERS = ("anthropic", "amazon-bedrock", "bedrock", "vertex.anthropic")
 
 
@@ -61,13 +74,8 @@ def _read_usage(reading: Reading, usage: Usage) -> None:
     provider = reading.text("ai.model.provider", "gen_ai.system", "gen_ai.provider.name") or ""
     usage.cache_outside = provider.startswith(_EXCLUSIVE_PROVIDERS)
     metadata = reading.json("ai.response.providerMetadata")
-    anthropic = dig(metadata, "anthropic")
-    usage.take(
-        "cache_write",
-        dig(anthropic, "cacheCreationInputTokens")
-        or dig(anthropic, "usage", "cache_creation_input_tokens")
-        or dig(metadata, "bedrock", "usage", "cacheWriteInputTokens"),
-    )
+    for part, *path in _METADATA:
+        usage.take(part, dig(metadata, *path))
 
 
 def _finish(reading: Reading, span: Span) -> None:

@@ -23,9 +23,11 @@ OPERATIONS = {
     "generate": Kind.LLM,
     "responses": Kind.LLM,
     "response": Kind.LLM,
+    "openai.responses.create": Kind.LLM,
     "messages": Kind.LLM,
     "embeddings": Kind.EMBED,
     "embedding": Kind.EMBED,
+    "embed": Kind.EMBED,
     "execute_tool": Kind.TOOL,
     "invoke_agent": Kind.AGENT,
     "invoke_workflow": Kind.AGENT,
@@ -73,7 +75,7 @@ _FIELDS = {
     "provider": ("gen_ai.provider.name", "gen_ai.system"),
     "tool": ("gen_ai.tool.name",),
     "call_id": ("gen_ai.tool.call.id", "gen_ai.tool.call_id"),
-    "response_id": ("gen_ai.response.id",),
+    "response_id": ("gen_ai.response.id", "gen_ai.response_id"),
     "error_type": ("error.type",),
     "outcome": (
         "whyflame.outcome",
@@ -194,7 +196,10 @@ ANTHROPIC_SDK = Dialect(
 
 BEDROCK = Dialect(
     name="bedrock",
-    scopes=("opentelemetry.instrumentation.bedrock*",),
+    scopes=(
+        "opentelemetry.instrumentation.bedrock*",
+        "opentelemetry.instrumentation.botocore.bedrock-runtime",
+    ),
     extends=GENAI,
     cache_outside=True,
 )

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["GOOGLE_ADK"]
 
 _RESPONSE = "gcp.vertex.agent.llm_response"
+_OUTPUT = "gen_ai.usage.output_tokens"
 _NO_CALL_ID = "<not specified>"
+_TOOL = "execute_tool "
 _MERGED = ("(merged tools)", "(merged)")
 
 
@@ -30,7 +32,8 @@ def _read_usage(reading: Reading, usage: Usage) -> None:
     candidates = metadata.get("candidates_token_count")
     usage.take("cache_read", metadata.get("cached_content_token_count"))
     usage.take("input", reading.value("gen_ai.usage.input_tokens"))
-    usage.take("output", reading.value("gen_ai.usage.output_tokens"))
+    if reading.value(_OUTPUT) != metadata.get("total_token_count"):  # versions before 1.10
+        usage.take("output", reading.value(_OUTPUT))
     usage.take("input", metadata.get("prompt_token_count"))
     usage.take("output", candidates)
     if not reading.has("gen_ai.usage.reasoning.output_tokens"):
@@ -39,6 +42,8 @@ def _read_usage(reading: Reading, usage: Usage) -> None:
 
 
 def _finish(reading: Reading, span: Span) -> None:
+    if span.kind is Kind.OTHER and reading.name.startswith(_TOOL):
+        span.kind, span.tool = Kind.TOOL, reading.name.removeprefix(_TOOL)  # one that raised
     if span.kind is Kind.TOOL and (span.tool in _MERGED or reading.name.endswith("(merged)")):
         span.kind = Kind.OTHER  # follows parallel calls, runs nothing
     if span.kind is Kind.OTHER and reading.name.startswith("agent_run ["):

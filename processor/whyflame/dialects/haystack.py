@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whyflame.dialects.api_usage import take_api_usage
 from whyflame.dialects.dialect import Dialect
 from whyflame.dialects.genai import GENAI
 from whyflame.dialects.literals import dig
@@ -40,17 +41,8 @@ def _meta(reading: Reading) -> dict[str, Any]:
 
 def _read_usage(reading: Reading, usage: Usage) -> None:
     figures = _meta(reading).get("usage")
-    if not isinstance(figures, dict):
-        return
-    inner = figures.get("prompt_tokens_details") or figures.get("input_tokens_details")
-    outer = figures.get("completion_tokens_details") or figures.get("output_tokens_details")
-    usage.take("input", figures.get("prompt_tokens", figures.get("input_tokens")))
-    usage.take("output", figures.get("completion_tokens", figures.get("output_tokens")))
-    usage.take("cache_read", dig(inner, "cached_tokens"))
-    usage.take("cache_read", figures.get("cache_read_input_tokens"))
-    usage.take("cache_write", figures.get("cache_creation_input_tokens"))
-    usage.take("reasoning", dig(outer, "reasoning_tokens"))
-    usage.take("total", figures.get("total_tokens"))
+    if isinstance(figures, dict):
+        take_api_usage(figures, usage)
 
 
 def _finish(reading: Reading, span: Span) -> None:

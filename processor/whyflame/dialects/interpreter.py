@@ -45,6 +45,8 @@ _INDEXED_PREFIXES = (
     "llm.request.functions.",
     "gen_ai.prompt.",
     "gen_ai.completion.",
+    "gen_ai.input.messages.",
+    "gen_ai.output.messages.",
     "retrieval.documents.",
     "embedding.embeddings.",
 )

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from whyflame.dialects.reading import Reading
     from whyflame.model import Span
 
-__all__ = ["OPENINFERENCE"]
+__all__ = ["OPENINFERENCE", "SPAN_KINDS", "name_by_metadata"]
 
-_KINDS = {
+SPAN_KINDS = {
     "LLM": Kind.LLM,
     "EMBEDDING": Kind.EMBED,
     "TOOL": Kind.TOOL,
@@ -47,6 +47,7 @@ _FIELDS = {
         "llm.output_messages.0.message.role",
         "llm.output_messages.0.message.content",
         "llm.response.model_name",
+        "embedding.embeddings.0.embedding.vector",
     ),
 }
 
@@ -71,8 +72,8 @@ def _metadata(reading: Reading) -> dict[str, Any]:
 
 
 def _finish(reading: Reading, span: Span) -> None:
-    if reading.scope.endswith(".langchain"):
-        _finish_langchain(reading, span)
+    if reading.scope.endswith("langchain"):
+        _name_agent(reading, span)
     method = reading.name.rsplit(".", 1)[-1]
     if span.kind is Kind.LLM and method.startswith("_") and not method.startswith("__"):
         span.answered = False  # LlamaIndex: a private method that only prepares a request
@@ -82,12 +83,20 @@ def _finish(reading: Reading, span: Span) -> None:
     if span.kind is Kind.TOOL and reading.name.startswith("handoff"):
         span.kind = Kind.CONTROL
     if span.kind is Kind.AGENT and span.agent is None:
-        span.agent = reading.name.removesuffix(".run")
+        # A method of the agent's class follows its name: "coder.run", "writer._execute_core".
+        span.agent = reading.name.removesuffix(".run").removesuffix("._execute_core")
     if span.conversation is None and span.session is None:
         span.conversation = _thread(reading)
 
 
-def _finish_langchain(reading: Reading, span: Span) -> None:
+def name_by_metadata(reading: Reading, span: Span) -> None:
+    """The agent and the conversation that LangChain's metadata names, where nothing else does."""
+    _name_agent(reading, span)
+    if span.conversation is None and span.session is None:
+        span.conversation = _thread(reading)
+
+
+def _name_agent(reading: Reading, span: Span) -> None:
     """An agent's root is a CHAIN of the agent's name, unless that name contains "agent"."""
     name = _metadata(reading).get("lc_agent_name")
     if not isinstance(name, str) or not name:
@@ -116,7 +125,7 @@ OPENINFERENCE = Dialect(
     scopes=("openinference.instrumentation*",),
     marks=("openinference.span.kind",),
     extends=GENAI,
-    kinds=(("openinference.span.kind", _KINDS),),
+    kinds=(("openinference.span.kind", SPAN_KINDS),),
     fields=_FIELDS,
     usage=_USAGE,
     content={

@@ -10,9 +10,10 @@ from whyflame.model import Kind
 
 if TYPE_CHECKING:
     from whyflame.dialects.reading import Reading
+    from whyflame.dialects.usage import Usage
     from whyflame.model import Span
 
-__all__ = ["OPENLLMETRY"]
+__all__ = ["OPENLLMETRY", "OPENLLMETRY_CLAUDE_JS", "OPENLLMETRY_GOOGLE"]
 
 _SPAN_KINDS = {
     "workflow": Kind.AGENT,
@@ -69,6 +70,7 @@ OPENLLMETRY = Dialect(
     name="openllmetry",
     scopes=(
         "traceloop.*",
+        "@traceloop/*",
         *(f"opentelemetry.instrumentation.{package}" for package in _PACKAGES),
         *(f"opentelemetry.instrumentation.{package}.*" for package in _PACKAGES),
     ),
@@ -97,4 +99,26 @@ OPENLLMETRY = Dialect(
         calls=(".tool_calls.", ".id"),
     ),
     finish=_finish,
+)
+
+
+def _read_google(_reading: Reading, usage: Usage) -> None:
+    usage.thoughts_in_total = True
+
+
+OPENLLMETRY_GOOGLE = Dialect(
+    name="openllmetry",
+    scopes=(
+        "opentelemetry.instrumentation.google_generativeai*",
+        "opentelemetry.instrumentation.vertexai*",
+    ),
+    extends=OPENLLMETRY,
+    read_usage=_read_google,
+)
+
+OPENLLMETRY_CLAUDE_JS = Dialect(
+    name="openllmetry",
+    scopes=("@traceloop/instrumentation-anthropic", "@traceloop/instrumentation-bedrock"),
+    extends=OPENLLMETRY,
+    cache_outside=True,
 )

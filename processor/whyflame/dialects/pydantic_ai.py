@@ -4,26 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whyflame.dialects.api_usage import take_api_usage
 from whyflame.dialects.dialect import Dialect
 from whyflame.dialects.genai import GENAI
+from whyflame.dialects.literals import dig
 from whyflame.model import Kind
 
 if TYPE_CHECKING:
     from whyflame.dialects.reading import Reading
+    from whyflame.dialects.usage import Usage
     from whyflame.model import Span
 
 __all__ = ["LOGFIRE", "PYDANTIC_AI"]
 
+_ANSWERS = ("response_data", "gen_ai.response.id", "gen_ai.output.messages", "gen_ai.usage.raw")
 _NAMES = {"agent run": Kind.AGENT, "running tool": Kind.TOOL, "running tools": Kind.OTHER}
 
 
+def _read_raw_usage(reading: Reading, usage: Usage) -> None:
+    """What the API said in full; the plain attributes beside it leave parts out."""
+    figures = reading.json("gen_ai.usage.raw") or dig(reading.json("response_data"), "usage")
+    if isinstance(figures, dict):
+        usage.take("input", reading.value("gen_ai.usage.input_tokens"))
+        usage.take("output", reading.value("gen_ai.usage.output_tokens"))
+        take_api_usage(figures, usage)
+
+
 def _finish_client(reading: Reading, span: Span) -> None:
-    """Logfire wrote client spans without an operation name before it followed the convention."""
-    is_call = reading.has("gen_ai.request.model") and reading.has("request_data")
-    if span.kind is Kind.OTHER and is_call:
+    """Logfire wrote client spans without an operation name before it followed the convention.
+
+    A stream is two of them: one until it opens, and one that tells at its end what came of it.
+    Both name a model that answers, before anything has answered.
+    """
+    if not reading.has("request_data"):
+        return
+    span.model = span.model or dig(reading.json("request_data"), "model")
+    if span.kind is Kind.OTHER and span.model is not None:
         span.kind = Kind.EMBED if "mbedding" in reading.name else Kind.LLM
-    if span.kind is Kind.LLM and reading.has("response_data"):
-        span.answered = True
+    at_end = reading.text("logfire.span_type") == "log"
+    span.answered = at_end or any(reading.has(key) for key in _ANSWERS)
 
 
 PYDANTIC_AI = Dialect(
@@ -57,5 +76,6 @@ LOGFIRE = Dialect(
     extends=PYDANTIC_AI,
     content={"prompt": ("request_data",), "response": ("response_data",)},
     wire=6,
+    read_usage=_read_raw_usage,
     finish=_finish_client,
 )

@@ -24,11 +24,14 @@ from whyflame.dialects.langfuse import LANGFUSE
 from whyflame.dialects.langsmith import LANGSMITH
 from whyflame.dialects.litellm import LITELLM
 from whyflame.dialects.mcp import MCP
+from whyflame.dialects.mlflow import MLFLOW
 from whyflame.dialects.openinference import OPENINFERENCE
-from whyflame.dialects.openllmetry import OPENLLMETRY
+from whyflame.dialects.openlit import OPENLIT
+from whyflame.dialects.openllmetry import OPENLLMETRY, OPENLLMETRY_CLAUDE_JS, OPENLLMETRY_GOOGLE
 from whyflame.dialects.operations import OPERATIONS_FILE
 from whyflame.dialects.pydantic_ai import LOGFIRE, PYDANTIC_AI
 from whyflame.dialects.strands import STRANDS
+from whyflame.dialects.traceai import TRACEAI
 from whyflame.errors import ConfigError
 
 __all__ = ["DIALECTS", "ENTRY_POINT_GROUP", "OTHER", "Registry"]
@@ -45,10 +48,13 @@ DIALECTS: tuple[Dialect, ...] = (
     QWEN_CODE,
     ANTHROPIC_SDK,
     BEDROCK,
+    AI_SDK,
+    TRACEAI,
     OPENINFERENCE,
+    MLFLOW,
+    OPENLIT,
     GOOGLE_ADK,
     LITELLM,
-    AI_SDK,
     AI_SDK_7,
     LOGFIRE,
     PYDANTIC_AI,
@@ -62,6 +68,8 @@ DIALECTS: tuple[Dialect, ...] = (
     MCP,
     LANGFUSE,
     LANGSMITH,
+    OPENLLMETRY_CLAUDE_JS,
+    OPENLLMETRY_GOOGLE,
     OPENLLMETRY,
     GENAI,
 )

@@ -24,6 +24,7 @@ class Usage:
         cost: Nano-dollars.
         cache_outside: `input` does not hold `cache_read` and `cache_write`.
         reasoning_outside: `output` does not hold `reasoning`.
+        thoughts_in_total: What `total` holds beyond input and output is reasoning.
         final: A producer-specific source gave the figures: tables must not add to them.
         dubious: Reasons for values that were not believed.
     """
@@ -37,6 +38,7 @@ class Usage:
     cost: int | None = None
     cache_outside: bool = False
     reasoning_outside: bool = False
+    thoughts_in_total: bool = False
     final: bool = False
     dubious: tuple[str, ...] = ()
 
@@ -112,7 +114,20 @@ def _split_input(usage: Usage, span: Span) -> None:
         span.input_uncached = usage.input if outside else usage.input - cached
 
 
+def _take_thoughts(usage: Usage) -> None:
+    """Gemini's thoughts where a producer only hands on a total that holds them."""
+    if usage.reasoning is not None or usage.total is None:
+        return
+    if usage.input is None or usage.output is None:
+        return
+    beyond = usage.total - usage.input - usage.output
+    if beyond > 0:
+        usage.reasoning, usage.reasoning_outside = beyond, True
+
+
 def _split_output(usage: Usage, span: Span) -> None:
+    if usage.thoughts_in_total:
+        _take_thoughts(usage)
     reasoning = usage.reasoning or 0
     span.reasoning = usage.reasoning
     if usage.output is None:

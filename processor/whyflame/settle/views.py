@@ -28,7 +28,7 @@ CALLS = (Kind.LLM, Kind.EMBED)
 # What a call cannot be seen through.
 _OPAQUE = frozenset({Kind.TOOL, Kind.AGENT, Kind.CONTROL})
 _WRAPPERS = frozenset({Kind.OTHER, Kind.PROMPT})
-_CHAINS = frozenset({"langfuse", "langsmith", "openinference"})
+_CHAINS = frozenset({"langfuse", "langsmith", "mlflow", "openinference", "traceai"})
 _SEPARATORS = re.compile(r"[^0-9a-z]+")
 
 

@@ -172,7 +172,12 @@ def test_exclusive_producers() -> None:
     }
     assert parts("com.anthropic.claude_code.tracing", claude) == (936, 64, 0, 100, None)
     bedrock = chat(input_tokens=3000, output_tokens=20, cache_read__input_tokens=400)
-    assert parts("opentelemetry.instrumentation.bedrock", bedrock) == (3000, 400, None, 20, None)
+    for scope in (
+        "opentelemetry.instrumentation.bedrock",
+        "opentelemetry.instrumentation.botocore.bedrock-runtime",
+        "@traceloop/instrumentation-anthropic",
+    ):
+        assert parts(scope, bedrock) == (3000, 400, None, 20, None), scope
 
 
 def test_ai_sdk_before_and_after_version_6() -> None:
@@ -191,6 +196,15 @@ def test_ai_sdk_before_and_after_version_6() -> None:
         "ai.usage.cachedInputTokens": 1000,
         "ai.response.providerMetadata": json.dumps({"anthropic": {"cacheCreationInputTokens": 7}}),
     }
+    fourth = {
+        **call,
+        "ai.model.provider": "openai.chat",
+        "ai.usage.promptTokens": 1000,
+        "ai.response.providerMetadata": json.dumps(
+            {"openai": {"cachedPromptTokens": 200, "reasoningTokens": 4}}
+        ),
+    }
+    assert parts("ai", fourth) == (800, 200, None, 6, 4)
     assert parts("ai", new) == (176, 2048, None, 10, None)
     assert parts("ai", old) == (3000, 1000, 7, 10, None)
 
@@ -211,6 +225,50 @@ def test_older_adk_keeps_thoughts_in_json() -> None:
         "gcp.vertex.agent.llm_response": json.dumps(response),
     }
     assert parts("gcp.vertex.agent", attributes, "call_llm") == (60, 40, None, 20, 30)
+    response["usage_metadata"]["total_token_count"] = 150
+    attributes["gen_ai.usage.output_tokens"] = 150  # the first versions wrote the total there
+    attributes["gcp.vertex.agent.llm_response"] = json.dumps(response)
+    assert parts("gcp.vertex.agent", attributes, "call_llm") == (60, 40, None, 20, 30)
+
+
+def test_thoughts_that_only_the_total_holds() -> None:
+    """Gemini's total holds thoughts beside the output; of others a total says nothing new."""
+    call = chat(input_tokens=100, output_tokens=20, total_tokens=150)
+    thoughts = (100, None, None, 20, 30)
+    assert parts("opentelemetry.instrumentation.google_generativeai", call) == thoughts
+    assert parts("opentelemetry.instrumentation.vertexai", call) == thoughts
+    assert parts("opentelemetry.instrumentation.cohere", call) == (100, None, None, 20, None)
+    figures = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 150}
+    mlflow = {"mlflow.spanType": '"LLM"', "mlflow.chat.tokenUsage": json.dumps(figures)}
+    assert parts("x", {**mlflow, "mlflow.message.format": '"gemini"'}) == thoughts
+    assert parts("x", {**mlflow, "mlflow.message.format": '"openai"'})[4] is None
+    openlit = chat(input_tokens=100, output_tokens=20, reasoning_tokens=30)
+    openlit["gen_ai.client.token.usage"] = 150
+    assert parts("openlit.otel.tracing", openlit) == thoughts
+
+
+def test_what_an_api_answered_is_read_whole() -> None:
+    """OpenAI's input holds the cache, Anthropic's does not; plain attributes win where given."""
+    openai = {
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "total_tokens": 120,
+        "prompt_tokens_details": {"cached_tokens": 40},
+        "completion_tokens_details": {"reasoning_tokens": 5},
+    }
+    claude = {
+        "input_tokens": 100,
+        "output_tokens": 20,
+        "cache_read_input_tokens": 40,
+        "cache_creation_input_tokens": 9,
+    }
+    model = {"request_data": json.dumps({"model": "m"})}
+    raw = {**model, **chat(input_tokens=100, output_tokens=20, raw=json.dumps(openai))}
+    assert parts("logfire.openai", raw) == (60, 40, None, 15, 5)
+    old = {**model, "response_data": json.dumps({"usage": claude})}
+    assert parts("logfire.anthropic", old) == (100, 40, 9, 20, None)
+    summed = {**model, **chat(input_tokens=149, output_tokens=20, raw=json.dumps(claude))}
+    assert parts("logfire.anthropic", summed) == (100, 40, 9, 20, None)
 
 
 def test_a_total_alone_is_kept_apart() -> None:

@@ -1,0 +1,31 @@
+"""traceAI (Future AGI): OpenInference's shape in the words of the GenAI conventions."""
+
+from __future__ import annotations
+
+from whyflame.dialects.dialect import Dialect, IndexedMessages
+from whyflame.dialects.openinference import OPENINFERENCE, SPAN_KINDS
+
+__all__ = ["TRACEAI"]
+
+
+TRACEAI = Dialect(
+    name="traceai",
+    scopes=("traceai_*", "traceAI*", "fi_instrumentation*"),
+    marks=("fi.span.kind",),
+    extends=OPENINFERENCE,
+    kinds=(("gen_ai.span.kind", SPAN_KINDS), ("fi.span.kind", SPAN_KINDS)),
+    fields={"answered": ("gen_ai.output.messages.0.message.role",)},
+    usage={
+        "cache_read": ("gen_ai.usage.input_tokens.cache_read",),
+        "cache_write": ("gen_ai.usage.input_tokens.cache_write",),
+        "reasoning": ("gen_ai.usage.output_tokens.reasoning",),
+    },
+    messages=IndexedMessages(
+        prompt="gen_ai.input.messages.",
+        response="gen_ai.output.messages.",
+        role=".message.role",
+        content=".message.content",
+        parts=(".message.contents.", ".message_content.text"),
+        calls=(".message.tool_calls.", ".tool_call.id"),
+    ),
+)
