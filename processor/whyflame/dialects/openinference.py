@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyflame.dialects.dialect import Dialect, IndexedMessages
 from whyflame.dialects.genai import GENAI
+from whyflame.dialects.literals import dig
 from whyflame.model import Kind
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ def _metadata(reading: Reading) -> dict[str, Any]:
 def _finish(reading: Reading, span: Span) -> None:
     if reading.scope.endswith("langchain"):
         _name_agent(reading, span)
+    if span.model is None and span.kind in (Kind.LLM, Kind.EMBED):
+        span.model = _requested_model(reading)
     method = reading.name.rsplit(".", 1)[-1]
     if span.kind is Kind.LLM and method.startswith("_") and not method.startswith("__"):
         span.answered = False  # LlamaIndex: a private method that only prepares a request
@@ -87,6 +90,15 @@ def _finish(reading: Reading, span: Span) -> None:
         span.agent = reading.name.removesuffix(".run").removesuffix("._execute_core")
     if span.conversation is None and span.session is None:
         span.conversation = _thread(reading)
+
+
+def _requested_model(reading: Reading) -> str | None:
+    """Of a call that was streamed or failed the model may stand among its parameters alone."""
+    for key in ("llm.invocation_parameters", "gen_ai.request.parameters"):
+        model = dig(reading.json(key), "model")
+        if isinstance(model, str) and model:
+            return model
+    return None
 
 
 def name_by_metadata(reading: Reading, span: Span) -> None:

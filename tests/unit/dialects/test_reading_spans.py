@@ -303,3 +303,21 @@ def test_a_sse_event_is_a_call_only_when_complete() -> None:
     assert [(span.kind, span.input_uncached, span.session) for span in spans] == [
         (Kind.LLM, 1000, "c")
     ]
+
+
+@pytest.mark.parametrize(
+    ("scope", "kind", "parameters"),
+    [
+        (
+            "openinference.instrumentation.openai",
+            "openinference.span.kind",
+            "llm.invocation_parameters",
+        ),
+        ("traceai_openai", "gen_ai.span.kind", "gen_ai.request.parameters"),
+    ],
+)
+def test_the_model_of_a_call_that_got_no_answer(scope: str, kind: str, parameters: str) -> None:
+    """It stands among the parameters of the request, and nowhere else."""
+    row = Row(scope, "ChatCompletion", {kind: "LLM", parameters: '{"model": "gpt-5"}'})
+    (span,) = read(row)
+    assert (span.model, span.request_model) == ("gpt-5", "gpt-5")
