@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from dataset import FOLDS, MARKED, read_marks, read_rows, task_of
-from scipy.sparse import coo_matrix, csr_matrix, hstack
+from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from train_verbs import examples_of
 
@@ -34,23 +34,21 @@ from whyflame.segment.auto.table import read_steps
 from whyflame.segment.auto.verbs import Spans, VerbChoice, VerbModel, load_verbs
 from whyflame.segment.name_scoring import canonical, read_annotated
 from whyflame.segment.names import Namer, Wording, load_tables
-from whyflame.segment.names.implied import FEATURES, Implied
-from whyflame.segment.names.ranking import BITS, NUMBERS, Words
-from whyflame.segment.names.wording import MOST_STEPS, PLACES, USUAL_STEPS, rank
+from whyflame.segment.names.signals import BITS, NUMBERS
+from whyflame.segment.names.spelling import PLACES, rank
+from whyflame.segment.names.wording import MOST_STEPS, USUAL_STEPS
 from whyflame.segment.trajectories import lane_of, read_trajectories
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from whyflame.segment.names.ranking import Words
+
 OUT = Path("processor/whyflame/segment/names/wording.json")
-STRENGTH = 0.05
-IMPLIED_TASKS, IMPLIED_SCALE = 12, 0.3  # the scale: how freely their weights may be fitted
-# A word that nobody said may be one that is true of any work. With `error`, `code`, `flight` and the like
-# names on the public runs are right and shared within .02 as often, and readers of papers "inspect code error".
-OF_ANY_WORK = frozenset(["data", "detail", "result"])
+STRENGTH = 0.025
 FEWEST_PAIRS, FEWEST_TASKS = 2, 3
-CODING_NAMES, OTHER_NAMES = 40, 80  # few: names that few tasks have do not fold
-SHARING = 0.15  # what it is worth that a usual interval's name is shared, where names are chosen
+CODING_NAMES, OTHER_NAMES = 45, 80  # few: names that few tasks have do not fold
+SHARING = 0.12  # what it is worth that a usual interval's name is shared, where names are chosen
 BITS_OF_WORD = 20
 # Plan items are no steps of these sets, since their annotation was made from them.
 PLANNED = 3.0
@@ -103,7 +101,6 @@ class Trainer:
         self.lanes = [row.lane for row in rows]
         self.examples: list[Stretch] = []
         self.said: list[str] = []
-        tasks = []
         for number, row in enumerate(rows):
             coding = row.source == "claude_code_todo"
             for one in examples_of(number, row, marks.get((row.source, row.record["id"]))):
@@ -111,8 +108,6 @@ class Trainer:
                 words = read_annotated(load_tables(), one.name).words
                 self.said.append(one.name)
                 self.examples.append(Stretch(number, one.start, one.end, row.fold, words, weight))
-                tasks.append(row.task)
-        self.example_tasks = tasks
         self.stretches = describe(self.lanes, self.examples, [load_verbs()])
         self.folds = np.asarray([one.fold for one in self.examples])
         self.runs, self.run_folds, self.tasks, self.sources = [], [], [], []
@@ -127,12 +122,7 @@ class Trainer:
 
     def fit(self, use: np.ndarray) -> Wording:
         """Weights of words, from these examples; without names."""
-        listed = self.imply(use)
-        found, spelled, _, _ = self.namer.describe(
-            self.lanes,
-            self.stretches,
-            Implied(listed, unsaid=np.zeros(len(listed))),
-        )
+        found, spelled, _, _ = self.namer.describe(self.lanes, self.stretches)
         wanted = [one.words or set() for one in self.examples]
         right = np.asarray(
             [
@@ -143,28 +133,12 @@ class Trainer:
         weights = np.asarray([one.weight for one in self.examples])[found.groups]
         rows = use[found.groups]
         model = LogisticRegression(C=STRENGTH, max_iter=400)
-        model.fit(columns_of(found, len(listed))[rows], right[rows], weights[rows])
+        model.fit(columns_of(found)[rows], right[rows], weights[rows])
         fitted = model.coef_[0].round(3)
-        bits, numbers = fitted[: len(BITS)], fitted[len(BITS) : len(BITS) + len(NUMBERS)]
+        bits, numbers = fitted[: len(BITS)], fitted[len(BITS) :]
         bits[BITS.index("planned")] = PLANNED
-        implied = fitted[len(BITS) + len(NUMBERS) :].reshape(len(listed), len(FEATURES) + 1).T
-        implied = (implied * IMPLIED_SCALE).round(3)
-        return Wording(
-            round(float(model.intercept_[0]), 3),
-            bits,
-            numbers,
-            {},
-            self.tails(use),
-            Implied(listed, implied[:-1], implied[-1]),
-        )
-
-    def imply(self, use: np.ndarray) -> tuple[str, ...]:
-        """Words of any work that names of many tasks have."""
-        tasks: dict[str, set[str]] = defaultdict(set)
-        for number in np.flatnonzero(use).tolist():
-            for word in {*self._objects(self.said[number])} - {""}:
-                tasks[word].add(self.example_tasks[number])
-        return tuple(sorted(word for word in OF_ANY_WORK if len(tasks[word]) >= IMPLIED_TASKS))
+        bias = round(float(model.intercept_[0]), 3)
+        return Wording(bias, bits, numbers, {}, self.tails(use))
 
     def _objects(self, name: str) -> list[str]:
         """Its object words in their order, those that may be shown."""
@@ -214,7 +188,7 @@ class Trainer:
         """Names that the runs of a fold may get: the columns of `Options`."""
         pieces = [piece for piece in self.pieces if piece.fold == fold]
         stretches = describe(self.runs, pieces, [verbs])
-        found, spelled, said, odds = self.namer.describe(self.runs, stretches, wording.implied)
+        found, spelled, said, odds = self.namer.describe(self.runs, stretches)
         ranked = rank(wording.odds(found), found, spelled, len(pieces))
         own, worth = (
             wording.weigh(ranked, said, odds, shared=shared).reshape(len(pieces), -1)
@@ -314,17 +288,10 @@ def split_key(key: int) -> tuple[int, int, int]:
     return key >> (2 * BITS_OF_WORD), (key >> BITS_OF_WORD) & mask, key & mask
 
 
-def columns_of(found: Words, listed: int) -> Any:
-    """Rows of words for fitting: bits, numbers, and the doings for each implied word."""
+def columns_of(found: Words) -> Any:
+    """Rows of words for fitting: bits and numbers."""
     bits = (found.bits[:, None] >> np.arange(len(BITS))) & 1
-    rows = np.flatnonzero(found.implied >= 0)
-    unsaid = bits[rows, BITS.index("only implied")]
-    features = np.column_stack([found.features[found.groups[rows]], unsaid])
-    doings = coo_matrix(features * IMPLIED_SCALE)
-    columns = found.implied[rows][doings.row] * features.shape[1] + doings.col
-    shape = len(found.words), listed * features.shape[1]
-    implied = coo_matrix((doings.data, (rows[doings.row], columns)), shape=shape)
-    return hstack([csr_matrix(np.column_stack([bits, found.numbers.T])), implied]).tocsr()
+    return csr_matrix(np.column_stack([bits, found.numbers.T]))
 
 
 def fold_of(source: str, record: dict) -> int:
@@ -355,18 +322,6 @@ def main() -> None:
             "numbers": dict(zip(NUMBERS, map(float, wording.numbers), strict=True)),
             "names": wording.names,
             "tails": wording.tails,
-            "implied": {
-                word: {
-                    feature: float(weight)
-                    for feature, weight in zip((*FEATURES, "unsaid"), weights, strict=True)
-                    if weight
-                }
-                for word, weights in zip(
-                    wording.implied.words,
-                    np.vstack([wording.implied.weights, wording.implied.unsaid]).T,
-                    strict=True,
-                )
-            },
         },
         indent=0,
     )

@@ -63,7 +63,7 @@ def read_annotated(tables: NameTables, name: str | None) -> Annotated | None:
 
 def canonical(tables: NameTables, word: str) -> str:
     """A word as it is compared."""
-    return tables.objects.get(word, word.rstrip("s"))
+    return tables.objects.get(word) or tables.singular(word)
 
 
 def paths_of(marks: Sequence[Mark], steps: int) -> list[Path]:

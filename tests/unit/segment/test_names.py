@@ -15,11 +15,11 @@ from whyflame.errors import ConfigError
 from whyflame.segment import Lane, Mark, load_segmenter, validate
 from whyflame.segment.lane import Step
 from whyflame.segment.names import Named, Namer, Stretches, evidence, load_tables
-from whyflame.segment.names.implied import FEATURES, Doings, Implied
 from whyflame.segment.names.wording import load_wording
 from whyflame.segment.segmenter import InvalidMarks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 NAMER = Namer(load_tables())
@@ -30,8 +30,10 @@ def named(lane: Lane, verb: str) -> Named:
     return name_all([lane], [verb])[0]
 
 
-def name_all(lanes: list[Lane], verbs: list[str], namer: Namer = NAMER) -> list[Named]:
-    """Each lane as one interval."""
+def name_all(
+    lanes: list[Lane], verbs: list[str], namer: Namer = NAMER, doings: Sequence[str] = ()
+) -> list[Named]:
+    """Each lane as one interval; `doings` are the activities of all steps."""
     edges = np.cumsum([0, *(len(lane.steps) for lane in lanes)])
     count = len(lanes)
     stretches = Stretches(
@@ -42,7 +44,7 @@ def name_all(lanes: list[Lane], verbs: list[str], namer: Namer = NAMER) -> list[
         codes=np.arange(count)[:, None],
         odds=np.zeros((count, 1)),
         turned=np.zeros(count, np.bool_),
-        activities=np.zeros(edges[-1], np.uint8),
+        activities=np.asarray([CODES[doing] for doing in doings or ["none"] * edges[-1]], np.uint8),
         failed=np.zeros(edges[-1], np.bool_),
     )
     return namer.name(lanes, stretches)
@@ -127,29 +129,14 @@ def test_a_plan_says_it_all() -> None:
     assert named(lane, "inspect").objects == ["model"]
 
 
-def test_words_of_doings_are_offered_where_something_is_done() -> None:
-    """A mere talk implies nothing."""
-    activities = np.asarray([[CODES["inspect"], -1], [CODES["none"], -1]])
-    doings = Doings(
-        np.zeros(2, np.int64),
-        activities,
-        failed=np.zeros(2, np.bool_),
-        lengths=np.ones(2, np.int64),
-        begins=np.ones(2, np.bool_),
-        ends=np.zeros(2, np.bool_),
-    )
-    groups, positions = Implied(("data", "result")).offer(doings)
-    assert groups.tolist() == [0, 0]
-    assert positions.tolist() == [0, 1]
-
-
-def test_words_of_doings_are_as_likely_as_what_is_done_says() -> None:
-    weights = np.zeros((len(FEATURES), 2))
-    weights[FEATURES.index("first of the run")] = [1.0, 3.0]
-    features = np.zeros((2, len(FEATURES)))
-    features[0, FEATURES.index("first of the run")] = 1.0
-    weighed = Implied(("data", "result"), weights).weigh(features)
-    assert weighed.tolist() == [[1.0, 3.0], [0.0, 0.0]]
+def test_work_is_about_what_it_does_and_a_mere_talk_is_not() -> None:
+    """Words that doings stand for are offered where something is done, each only for its doing."""
+    lanes = [Lane(steps=[step(None)]) for _ in range(3)]
+    found = name_all(lanes, ["inspect"] * 3, doings=["test", "think", "none"])
+    tested, thought, told = ({*one.objects} for one in found)
+    assert tested == {"test", "data", "detail", "result"}
+    assert thought == {"data", "detail", "result"}
+    assert told == {"work"}
 
 
 def test_shared_names_are_preferred() -> None:
@@ -275,6 +262,19 @@ def test_the_model_names_what_a_request_without_verb_is_about() -> None:
     )
 
 
+def test_a_part_gives_way_to_the_whole_that_is_said() -> None:
+    """Diagnosing authentication is one row, whichever token or password it looks at."""
+    said = "Let me diagnose the authentication failure", "the token, the password"
+    assert name_of(*said) == "diagnose authentication error"
+    assert "token" in name_of("Let me diagnose the token cache")
+
+
+@pytest.mark.parametrize("said", ["the user request: parser", "Updated Ledger: parser"])
+def test_what_only_wraps_is_no_object(said: str) -> None:
+    """Headings that a framework puts before every plan and report."""
+    assert name_of(said) == "inspect parser"
+
+
 def test_other_work_meets_errors() -> None:
     """A refund that fails is a refund; whoever fixes may fix errors."""
     name = name_of("The provider answers with errors, order", verb="refund")
@@ -296,6 +296,11 @@ def test_a_lane_without_a_request_of_its_own_takes_the_first_prompt() -> None:
         ("read about movies", "inspect movie"),
         ("the numerical values", "inspect value"),
         ("host names of machines", "inspect machine"),
+        ("the boxes", "inspect box"),
+        ("cached caches", "inspect cache"),
+        ("pandas frames", "inspect pandas frame"),
+        ("a series", "inspect series"),
+        ("the indices", "inspect index"),
     ],
 )
 def test_nouns_only_and_in_the_singular(said: str, name: str) -> None:

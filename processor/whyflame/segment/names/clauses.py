@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from whyflame.content.languages import translate_german
@@ -28,7 +29,6 @@ _LEADING = 2  # words of a clause among which its verb stands
 _MIN_WORD = 3
 _MEMO_LIMIT = 50_000
 _HARDLY_NOUNS = ("ing", "ed", "ly", "ive", "ous", "able", "ful", "est", "ical")
-_PLURALS_OF_IE = frozenset(["movies", "cookies", "calories", "series", "species", "pies", "ties"])
 _NOUNS_ALL_THE_SAME = (
     "test",
     "quest",
@@ -68,7 +68,9 @@ class ClauseReader:
     def _read_clause(self, words: _Words) -> tuple[str, list[str]]:
         verb, objects, before = "", list[str](), list[str]()
         unsure: tuple[str, str] | None = None
-        for found, used, noun in (piece for word in words for piece in self._pieces_of(word)):
+        for found, used, noun in (
+            piece for word in self._unwrap(words) for piece in self._pieces_of(word)
+        ):
             if found and noun:
                 unsure = unsure or (found, used)
             elif found and (
@@ -87,6 +89,11 @@ class ClauseReader:
         for head in self.tables.heads.keys() & set(objects):
             objects = [word for word in objects if word not in self.tables.heads[head]]
         return verb, objects
+
+    def _unwrap(self, words: _Words) -> Iterable[str]:
+        """The words without neighbours that only wrap what is said."""
+        wrapped = {at for at, pair in enumerate(pairwise(words)) if pair in self.tables.wrappers}
+        return (word for at, word in enumerate(words) if not {at, at - 1} & wrapped)
 
     def telling_verb(self, words: _Words) -> str:
         """The verb a clause begins with, if it is one that means one thing; else ""."""
@@ -125,10 +132,8 @@ class ClauseReader:
             return word
         if word in tables.stop or word in tables.verbs or len(word) < _MIN_WORD:
             return ""
-        if word.endswith("ies") and word not in _PLURALS_OF_IE:
-            return self._find_object(word[:-3] + "y")
-        if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-            return self._find_object(word[:-1])
+        if (one := tables.singular(word)) != word:
+            return self._find_object(one)
         if word.endswith(_HARDLY_NOUNS) and not word.endswith(_NOUNS_ALL_THE_SAME):
             return ""
         return word

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from whyflame.content.vocabulary import PRODUCTS
 from whyflame.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ __all__ = ["NameTables", "load_tables"]
 
 _ENDINGS = ("ing", "ed", "es", "s")
 _MIN_STEM = 3
+_ALSO_PLURALS = frozenset(["teams", "windows"])  # products, and things of which there are many
+_LONG_PLURAL = re.compile("(ch|sh|ss|x)es$")  # boxes, matches
+_SHORT_ALL_THE_SAME = re.compile("[^aeiou]aches$")  # caches, headaches
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,8 @@ class NameTables:
         heads: Object word -> words that give way to it in one clause.
         qualifiers: Words that only stand in front of an object word.
         stop: Words never used as objects.
+        uncounted: Words that end in s and are one thing.
+        wrappers: Two neighbours that only wrap what is said.
     """
 
     verbs: dict[str, str]
@@ -40,10 +47,22 @@ class NameTables:
     heads: dict[str, frozenset[str]]
     qualifiers: frozenset[str]
     stop: frozenset[str]
+    uncounted: frozenset[str]
+    wrappers: frozenset[tuple[str, ...]]
 
     def is_verb(self, word: str) -> bool:
         """Whether a name may begin with it."""
         return word in self.verbs
+
+    def singular(self, word: str) -> str:
+        """The word for one of it: as listed, or without the ending of plurals."""
+        if word in self.uncounted or word.endswith(("ss", "us", "is")):
+            return word
+        if word.endswith("ies"):
+            return word[:-3] + "y"
+        if _LONG_PLURAL.search(word) and not _SHORT_ALL_THE_SAME.search(word):
+            return word[:-2]
+        return word.removesuffix("s")
 
     def verb_of(self, word: str) -> str | None:
         """The verb names use for a word: as listed, in British spelling, or with -ing, -ed, -s."""
@@ -65,12 +84,11 @@ def load_tables(names_file: str = "") -> NameTables:
     if not names_file:
         return shipped
     added = _read_file(names_file)
-    return NameTables(
+    return replace(
+        shipped,
         verbs={**shipped.verbs, **_invert(added.get("verbs", {}), names_file)},
         objects={**shipped.objects, **_invert(added.get("objects", {}), names_file)},
         general=shipped.general | frozenset(map(str, added.get("objects", {}))),
-        heads=shipped.heads,
-        qualifiers=shipped.qualifiers,
         stop=shipped.stop | frozenset(map(str, added.get("stop", []))),
     )
 
@@ -87,6 +105,8 @@ def _shipped() -> NameTables:
         heads={str(head): frozenset(words) for head, words in objects["heads"].items()},
         qualifiers=frozenset(objects["qualifiers"]),
         stop=frozenset(str(word) for word in objects["stop"]),
+        uncounted=frozenset(objects["uncounted"]) | (PRODUCTS - _ALSO_PLURALS),
+        wrappers=frozenset(tuple(pair.split()) for pair in objects["wrappers"]),
     )
 
 

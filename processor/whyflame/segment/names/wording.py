@@ -9,53 +9,36 @@ names has it, times the length of the interval. The list was made from the publi
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyflame.segment.names.implied import FEATURES, Implied
-from whyflame.segment.names.ranking import BITS, NUMBERS
+from whyflame.segment.names.signals import BITS, NUMBERS
+from whyflame.segment.names.spelling import ALONE, OPTIONS, PAIRS, Naming, rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from whyflame.segment.names.ranking import Words
+    from whyflame.segment.names.spelling import Ranked
 
     Rows = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "FOLD",
-    "MOST_STEPS",
-    "PLACES",
-    "USUAL_STEPS",
-    "Naming",
-    "Ranked",
-    "Wording",
-    "load_wording",
-    "rank",
-]
+__all__ = ["FOLD", "MOST_STEPS", "USUAL_STEPS", "Wording", "load_wording"]
 
-MOST = 8  # likeliest words of a group that are put together
-_ALONE = 4  # of them stand alone as well
-_NAMES = 6  # best names kept: neighbours may want another
-FOLD = 0.14
-_VERB = 0.6  # what it counts that the verb is right, beside the object words
-_SECOND = (
-    0.87  # what is left of a pair that nobody shares: a second word has to add much to the chance
-)
+FOLD = 0.16  # what it counts that many tasks share a name, by the length of a usual interval
+_VERB = 0.4  # what it counts that the verb is right, beside the object words
+# What is left of a pair that nobody shares: a second word has to add much to the chance.
+_SECOND = 0.89
 _FEW = 1.0  # a name that so many tasks share counts half
 USUAL_STEPS, MOST_STEPS = 4.5, 30.0
 _CHUNK = 13  # bits looked up together
-_PAIRS = np.asarray([*combinations(range(MOST), 2)], np.int64)
-_OPTIONS = len(_PAIRS) + _ALONE
-PLACES = np.concatenate([_PAIRS, np.arange(_ALONE)[:, None] * [1, 1]])  # words of every option
 
 
 @dataclass(frozen=True)
@@ -66,7 +49,6 @@ class Wording:
         bias, bits, numbers: Log odds of a word: always, by what speaks for it, by how much.
         names: Name -> how many tasks had it; its object words in alphabetical order.
         tails: Word -> how often it stood last when two stood together, 0 to 1.
-        implied: Words that what the steps do stands for.
         fold: What it counts that many runs share a name.
     """
 
@@ -75,12 +57,11 @@ class Wording:
     numbers: Floats
     names: Mapping[str, int]
     tails: Mapping[str, float]
-    implied: Implied = field(default_factory=Implied)
     fold: float = FOLD
 
     def odds(self, found: Words) -> Floats:
         """How likely each word is right."""
-        total = self.bias + found.hints
+        total = np.full(len(found.words), self.bias)
         for at, sums in enumerate(self._sums):
             total += sums[(found.bits >> (at * _CHUNK)) & ((1 << _CHUNK) - 1)]
         for weight, values in zip(self.numbers, found.numbers, strict=True):
@@ -144,7 +125,9 @@ class Wording:
         shares = self._shares(ranked.words, names, verbs)
         worth = self.weigh(ranked, verbs, odds, shared=shares > 0)
         worth += (self.fold * np.minimum(steps, MOST_STEPS) / USUAL_STEPS)[:, None, None] * shares
-        return Naming(self, names, ranked.words, verbs, worth.reshape(len(worth), -1).round(9))
+        return Naming(
+            self.order, names, ranked.words, verbs, worth.reshape(len(worth), -1).round(9)
+        )
 
     def weigh(
         self, ranked: Ranked, verbs: Rows, odds: Floats, *, shared: NDArray[np.bool_] | bool
@@ -155,14 +138,14 @@ class Wording:
             ranked: The likeliest words. verbs, odds: The likeliest verbs.
             shared: By group, verb and object words, whether others have that name.
         """
-        first, second = _PAIRS.T
+        first, second = PAIRS.T
         chance = ranked.odds
         pairs = 1 - (1 - chance[:, first]) * (1 - chance[:, second])
-        right = np.concatenate([pairs, chance[:, :_ALONE]], axis=1)
+        right = np.concatenate([pairs, chance[:, :ALONE]], axis=1)
         there = ranked.words > 0
-        whole = np.concatenate([there[:, first] & there[:, second], there[:, :_ALONE]], axis=1)
+        whole = np.concatenate([there[:, first] & there[:, second], there[:, :ALONE]], axis=1)
         right[~whole] = -np.inf
-        pair = np.arange(_OPTIONS) < len(_PAIRS)
+        pair = np.arange(OPTIONS) < len(PAIRS)
         kept = np.where(pair & ~np.asarray(shared), _SECOND, 1.0)
         worth: Floats = right[:, None, :] * kept + _VERB * np.exp(odds)[:, :, None]
         worth[np.isneginf(odds)] = -np.inf
@@ -174,116 +157,20 @@ class Wording:
         """By group, verb and object words: how much that name is shared."""
         known = np.asarray([self.words.get(word, 0) for word in names], np.int64)[words]
         said = np.asarray([self.verbs.get(word, 0) for word in names], np.int64)[verbs]
-        first, second = known[:, _PAIRS[:, 0]], known[:, _PAIRS[:, 1]]
+        first, second = known[:, PAIRS[:, 0]], known[:, PAIRS[:, 1]]
         low, high = np.minimum(first, second), np.maximum(first, second)
         high[low == 0] = 0  # a word that no such name has
-        low = np.concatenate([low, np.zeros((len(low), _ALONE), np.int64)], axis=1)
-        high = np.concatenate([high, known[:, :_ALONE]], axis=1)
+        low = np.concatenate([low, np.zeros((len(low), ALONE), np.int64)], axis=1)
+        high = np.concatenate([high, known[:, :ALONE]], axis=1)
         found: Floats = self.shared[said[:, :, None], low[:, None, :], high[:, None, :]]
         return found
 
     @staticmethod
     def _says_twice(words: Rows, verb: Rows) -> NDArray[np.bool_]:
         """Whether the verb is one of the words: "test test"."""
-        first, second = _PAIRS.T
+        first, second = PAIRS.T
         same = words == verb[:, None]
-        return np.concatenate([same[:, first] | same[:, second], same[:, :_ALONE]], axis=1)
-
-
-class Naming:
-    """Names of groups, spelled when asked for: mostly the first will do.
-
-    Args:
-        wording: Knows the order of words.
-        names: Words by number.
-        words: By group, the likeliest object words, 0 where there is none.
-        verbs: By group, the verbs.
-        scores: By group, how good every option is; what cannot be said is infinitely bad.
-    """
-
-    def __init__(
-        self, wording: Wording, names: Sequence[str], words: Rows, verbs: Rows, scores: Floats
-    ) -> None:
-        self._wording, self._names = wording, names
-        self._words, self._verbs, self._scores = words, verbs, scores
-        best = scores.argmax(axis=1)
-        rows = np.arange(len(best))
-        self._said = np.isfinite(scores[rows, best]).tolist()
-        said, option = np.divmod(best, _OPTIONS)
-        places = PLACES[option]
-        keys = zip(
-            verbs[rows, said].tolist(),
-            words[rows, places[:, 0]].tolist(),
-            np.where(option < len(_PAIRS), words[rows, places[:, 1]], 0).tolist(),
-            strict=True,
-        )
-        spelled = _Spelled(wording, names)
-        self._first = [spelled[key] for key in keys]
-
-    def __len__(self) -> int:
-        return len(self._words)
-
-    def verb(self, group: int) -> str:
-        """The likeliest verb."""
-        return self._names[int(self._verbs[group, 0])]
-
-    def objects(self, group: int) -> list[str]:
-        """The likeliest object words, likeliest first."""
-        return [self._names[word] for word in self._words[group].tolist() if word]
-
-    def has(self, group: int) -> bool:
-        """Whether there is any name; not where the only object word is the verb."""
-        said: bool = self._said[group]
-        return said
-
-    def spell(self, group: int) -> Iterator[str]:
-        """Names, best first, of a group that has one."""
-        yield self._first[group]
-        scores, words, verbs = self._scores[group], self._words[group], self._verbs[group]
-        spelled = _Spelled(self._wording, self._names)
-        order = np.argsort(-scores, kind="stable")[1:_NAMES]
-        for place in order[np.isfinite(scores[order])].tolist():
-            said, option = divmod(place, _OPTIONS)
-            first, second = words[PLACES[option]].tolist()
-            yield spelled[int(verbs[said]), first, second if option < len(_PAIRS) else 0]
-
-
-class _Spelled(dict[tuple[int, int, int], str]):
-    """Numbers of a verb and of one or two object words -> the name."""
-
-    def __init__(self, wording: Wording, names: Sequence[str]) -> None:
-        self._wording, self._names = wording, names
-
-    def __missing__(self, key: tuple[int, int, int]) -> str:
-        verb, *words = (self._names[number] for number in key if number)
-        if len(words) > 1:
-            words = [self._wording.order(words[0], words[1])]
-        name = self[key] = " ".join([verb, *words])
-        return name
-
-
-@dataclass(slots=True)
-class Ranked:
-    """The likeliest words of groups: numbers, 0 where there is none, and how likely."""
-
-    words: Rows
-    odds: Floats
-
-
-def rank(odds: Floats, found: Words, names: Sequence[str], groups: int) -> Ranked:
-    """The likeliest words of each group; equally likely ones by their letters."""
-    numbers = np.unique(found.words).tolist()
-    letters = np.zeros(len(names), np.int64)
-    letters[sorted(numbers, key=names.__getitem__)] = np.arange(len(numbers))
-    order = np.lexsort((letters[found.words], -odds, found.groups))
-    owners, words = found.groups[order], found.words[order]
-    edges = np.searchsorted(owners, np.arange(groups + 1))
-    place = np.arange(len(owners)) - edges[owners]
-    top = place < MOST
-    best, likely = np.zeros((groups, MOST), np.int64), np.zeros((groups, MOST))
-    best[owners[top], place[top]] = words[top]
-    likely[owners[top], place[top]] = odds[order][top]
-    return Ranked(best, likely)
+        return np.concatenate([same[:, first] | same[:, second], same[:, :ALONE]], axis=1)
 
 
 @cache
@@ -297,15 +184,4 @@ def load_wording() -> Wording:
         np.asarray([raw["numbers"][number] for number in NUMBERS], np.float64),
         raw["names"],
         raw["tails"],
-        _implied(raw["implied"]),
-    )
-
-
-def _implied(raw: Mapping[str, Mapping[str, float]]) -> Implied:
-    weights = [[row.get(feature, 0.0) for row in raw.values()] for feature in FEATURES]
-    unsaid = [row.get("unsaid", 0.0) for row in raw.values()]
-    return Implied(
-        tuple(raw),
-        np.asarray(weights, np.float64).reshape(len(FEATURES), len(raw)),
-        np.asarray(unsaid, np.float64),
     )
