@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from whyflame.dialects.usage import Usage
     from whyflame.model import Span
 
-__all__ = ["LOGFIRE", "PYDANTIC_AI"]
+__all__ = ["LOGFIRE", "LOGFIRE_AGENTS", "PYDANTIC_AI"]
 
 _ANSWERS = ("response_data", "gen_ai.response.id", "gen_ai.output.messages", "gen_ai.usage.raw")
 _NAMES = {"agent run": Kind.AGENT, "running tool": Kind.TOOL, "running tools": Kind.OTHER}
@@ -78,4 +78,34 @@ LOGFIRE = Dialect(
     wire=6,
     read_usage=_read_raw_usage,
     finish=_finish_client,
+)
+
+
+def _finish_agents(reading: Reading, span: Span) -> None:
+    """One attribute holds the name, of whatever the span is."""
+    if span.kind is Kind.TOOL:
+        span.tool = reading.text("name")
+    if span.kind is Kind.AGENT:
+        span.agent = reading.text("name")
+
+
+LOGFIRE_AGENTS = Dialect(
+    name="logfire",
+    scopes=("logfire.openai_agents",),
+    extends=LOGFIRE,
+    wire=2,
+    kinds=(
+        (
+            "",
+            {
+                "Function: {name}": Kind.TOOL,
+                "Agent run: {name!r}": Kind.AGENT,
+                "Handoff: {from_agent} \N{RIGHTWARDS ARROW} {to_agent}": Kind.CONTROL,
+                "Responses API with {gen_ai.request.model!r}": Kind.LLM,
+                "Chat completion with {gen_ai.request.model!r}": Kind.LLM,
+            },
+        ),
+    ),
+    content={"arguments": ("input",), "result": ("output",)},
+    finish=_finish_agents,
 )

@@ -29,7 +29,7 @@ from whyflame.dialects.openinference import OPENINFERENCE
 from whyflame.dialects.openlit import OPENLIT
 from whyflame.dialects.openllmetry import OPENLLMETRY, OPENLLMETRY_CLAUDE_JS, OPENLLMETRY_GOOGLE
 from whyflame.dialects.operations import OPERATIONS_FILE
-from whyflame.dialects.pydantic_ai import LOGFIRE, PYDANTIC_AI
+from whyflame.dialects.pydantic_ai import LOGFIRE, LOGFIRE_AGENTS, PYDANTIC_AI
 from whyflame.dialects.strands import STRANDS
 from whyflame.dialects.traceai import TRACEAI
 from whyflame.errors import ConfigError
@@ -56,6 +56,7 @@ DIALECTS: tuple[Dialect, ...] = (
     GOOGLE_ADK,
     LITELLM,
     AI_SDK_7,
+    LOGFIRE_AGENTS,
     LOGFIRE,
     PYDANTIC_AI,
     STRANDS,

@@ -321,3 +321,17 @@ def test_the_model_of_a_call_that_got_no_answer(scope: str, kind: str, parameter
     row = Row(scope, "ChatCompletion", {kind: "LLM", parameters: '{"model": "gpt-5"}'})
     (span,) = read(row)
     assert (span.model, span.request_model) == ("gpt-5", "gpt-5")
+
+
+def test_what_logfire_writes_of_openai_agents() -> None:
+    """The span name is a template that says what the span is; one attribute names it."""
+    scope = "logfire.openai_agents"
+    tool, agent, handoff, call = read(
+        Row(scope, "Function: {name}", {"name": "lookup"}),
+        Row(scope, "Agent run: {name!r}", {"name": "triage"}),
+        Row(scope, "Handoff: {from_agent} \N{RIGHTWARDS ARROW} {to_agent}", {"to_agent": "sub"}),
+        Row(scope, "Responses API with {gen_ai.request.model!r}", {"gen_ai.request.model": "m"}),
+    )
+    assert (tool.kind, tool.tool) == (Kind.TOOL, "lookup")
+    assert (agent.kind, agent.agent) == (Kind.AGENT, "triage")
+    assert (handoff.kind, call.kind) == (Kind.CONTROL, Kind.LLM)
