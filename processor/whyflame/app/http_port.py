@@ -84,7 +84,7 @@ def _actions(config: Config, pipeline: Pipeline, writer: JournalWriter, state: S
     pending = PendingLimit(data_dir / JOURNAL, config.otlp.max_pending_bytes)
     return Actions(
         is_ready=lambda: takes_data(state, pending),
-        ingest=partial(_ingest, writer),
+        ingest=partial(_ingest, writer, pending),
         segment=lambda *asked: segment_now(pipeline, config, state, asked),
         forget=lambda session, user, tenant: _forget(
             data_dir, state, ForgetRequest(tenant, session, user)
@@ -93,8 +93,11 @@ def _actions(config: Config, pipeline: Pipeline, writer: JournalWriter, state: S
     )
 
 
-def _ingest(writer: JournalWriter, name: str, body: bytes, tenant: str) -> None:
+def _ingest(
+    writer: JournalWriter, pending: PendingLimit, name: str, body: bytes, tenant: str
+) -> None:
     check_parts(body)
+    pending.admit(len(body))
     writer.append(body, signal=Signal[name.upper()], received_ns=now_ns(), tenant=tenant)
 
 

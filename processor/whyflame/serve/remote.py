@@ -8,9 +8,10 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from whyflame.errors import NothingMatched, UsageError, WhyflameError
+from whyflame.errors import Backpressure, NothingMatched, UsageError, WhyflameError
 
 if TYPE_CHECKING:
     from whyflame.serve.questions import DiffRequest, Filter, ProfileRequest
@@ -21,6 +22,8 @@ TIMEOUT_SECONDS = 120
 # It waits for storing, then settles and names all that is asked for.
 SEGMENT_SECONDS = 3600
 FORGET_SECONDS = 3600
+# A server that stores has room again within seconds; one whose disk is full does not.
+ROOM_SECONDS = 300
 # What a server answers that does not know our paths.
 _NOT_HERE = {404, 405, 501}
 _OWN_PORT = "The API and the page have one of their own (4319 unless configured)"
@@ -100,8 +103,21 @@ class RemoteQuestions:
         return self._json("/api/v1/status", [])
 
     def ingest(self, signal: str, body: bytes) -> None:
-        """Hand one OTLP request to the server's journal."""
-        self._send("POST", "/api/v1/import", [("signal", signal)], body, "application/x-protobuf")
+        """Hand one OTLP request to the server's journal; wait while it asks to.
+
+        Raises:
+            Backpressure: It has had no room for five minutes; says what is full.
+        """
+        parameters, deadline = [("signal", signal)], time.monotonic() + ROOM_SECONDS
+        while True:
+            try:
+                self._send("POST", "/api/v1/import", parameters, body, "application/x-protobuf")
+            except Backpressure as full:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(full.retry_after_seconds)
+            else:
+                return
 
     def segment(self, session: str | None, segmenter: str | None) -> dict[str, Any]:
         """Settle and segment now."""
@@ -221,5 +237,8 @@ def _error(url: str, error: urllib.error.HTTPError) -> WhyflameError:
         if error.code in _NOT_HERE:
             return NoAnswer(_other_server(url))
         return WhyflameError(f"the server answered {error.code}: {' '.join(text.split())[:200]}")
+    wait = error.headers.get("Retry-After", "")
+    if error.code == HTTPStatus.SERVICE_UNAVAILABLE and wait.isdigit():
+        return Backpressure(message, min(int(wait), ROOM_SECONDS))
     kinds: dict[int, type[WhyflameError]] = {2: UsageError, 3: NothingMatched}
     return kinds.get(code, WhyflameError)(message)
