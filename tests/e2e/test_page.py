@@ -378,6 +378,15 @@ def test_files_are_downloaded(page: Page, fleet: Fleet, name: str, start: bytes)
         assert f"{sum(values):,}" == exact(fleet.totals(), "tokens")
 
 
+def test_a_graph_of_the_server_runs_its_own_script_alone(page: Page, fleet: Fleet) -> None:
+    """Its names come from telemetry, and its origin is the API's."""
+    answer = page.goto(f"{fleet.url}/api/v1/profile?format=svg")
+    assert answer is not None
+    scripts = re.findall(r"script-src ([^;]+);", answer.headers["content-security-policy"])
+    assert [text.startswith("'sha256-") for text in scripts] == [True]
+    page.locator("input").wait_for()  # shown by the script
+
+
 def test_the_theme_is_chosen_and_kept(page: Page, fleet: Fleet) -> None:
     show(page, fleet)
     ground = "getComputedStyle(document.body).backgroundColor"

@@ -22,7 +22,7 @@ from whyflame.fold.svg_tree import SvgTree, build_svg_tree
 if TYPE_CHECKING:
     from whyflame.fold.profile import Profile
 
-__all__ = ["SvgText", "amount", "brief", "encode", "noun", "render"]
+__all__ = ["SvgText", "amount", "brief", "encode", "noun", "render", "script"]
 
 _WIDTH, _MARGIN, _TOP, _ROW = 1200, 16, 100, 22
 _FOOT = 40
@@ -50,6 +50,11 @@ _NOUNS = {"duration": "self time"}
 @cache
 def _asset(name: str) -> str:
     return (files("whyflame.fold") / "assets" / name).read_text(encoding="utf-8")
+
+
+def script() -> str:
+    """The text of the script that every file carries, the same whatever it shows."""
+    return f"\n{_asset('flame.js')}"
 
 
 def encode(profile: Profile, measure: str | None = None, title: str | None = None) -> bytes:
@@ -198,7 +203,7 @@ def render(tree: SvgTree, text: SvgText) -> bytes:
         "</g>",
         *_foot(height),
         f'<script type="application/json">{_data(tree, text, height)}</script>',
-        f"<script><![CDATA[\n{_asset('flame.js')}]]></script>",
+        f"<script><![CDATA[{script()}]]></script>",
         "</svg>\n",
     ]
     return "\n".join(parts).encode("utf-8", "replace")

@@ -35,6 +35,7 @@ from whyflame.fold.names import unknown_name
 from whyflame.serve.access import FORGET_PATH, RequireToken, tenant_of
 from whyflame.serve.answering import Answering
 from whyflame.serve.differences import DIFF_ENCODINGS, UNITS
+from whyflame.serve.headers import SafeHeaders
 from whyflame.serve.hosts import CheckHost
 from whyflame.serve.openapi import openapi_routes
 from whyflame.serve.page import page_routes
@@ -278,6 +279,7 @@ def _gates(http: HttpConfig) -> list[Middleware]:
     eraser = Callers(http.forget) if has_eraser else None
     names = known_names(http.listen, http.allowed_hosts)
     return [
+        Middleware(SafeHeaders),
         *([] if names is None else [Middleware(CheckHost, names=names)]),
         Middleware(RequireToken, readers=Callers(http.auth), eraser=eraser),
     ]

@@ -27,21 +27,11 @@ from whyflame.serve.questions import FrameRequest
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
-    from starlette.types import Message, Receive, Scope, Send
 
     from whyflame.serve.answering import Answering
     from whyflame.serve.questions import PageQuestions
 
 __all__ = ["page_routes"]
-
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
-}
 
 
 def page_routes(questions: PageQuestions, answering: Answering) -> list[BaseRoute]:
@@ -50,7 +40,7 @@ def page_routes(questions: PageQuestions, answering: Answering) -> list[BaseRout
     return [
         Route("/", page.index),
         Route("/static/palette.css", page.palette),
-        Mount("/static", _Files()),
+        Mount("/static", StaticFiles(packages=[("whyflame.serve", "static")])),
         Route("/api/v1/options", page.options),
         Route("/api/v1/values", page.values),
         Route("/api/v1/behind", page.behind),
@@ -66,10 +56,10 @@ class _Page:
         self._ask = answering.ask
 
     async def index(self, _: Request) -> Response:
-        return Response(_file("index.html"), media_type="text/html", headers=HEADERS)
+        return Response(_file("index.html"), media_type="text/html")
 
     async def palette(self, _: Request) -> Response:
-        return Response(_palette(), media_type="text/css", headers=HEADERS)
+        return Response(_palette(), media_type="text/css")
 
     async def options(self, _: Request) -> Response:
         return json_answer(self._options)
@@ -106,22 +96,6 @@ class _Page:
             {"who": found.who, "what": found.what, "mend": found.mend} for found in advise(report)
         ]
         return json_answer({"coverage": report, "findings": findings})
-
-
-class _Files(StaticFiles):
-    """The folder `static` of this package, with the page's headers."""
-
-    def __init__(self) -> None:
-        super().__init__(packages=[("whyflame.serve", "static")])
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                added = [(name.lower().encode(), text.encode()) for name, text in HEADERS.items()]
-                message = {**message, "headers": [*message["headers"], *added]}
-            await send(message)
-
-        await super().__call__(scope, receive, with_headers)
 
 
 @cache

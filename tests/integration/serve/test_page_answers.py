@@ -47,6 +47,18 @@ def test_the_page_and_its_files_keep_a_strict_policy(server: QueryServer) -> Non
     assert "http://" not in page.text + server.http.get("/static/page.css").text
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/api/v1/totals", "/api/v1/profile?format=svg", "/api/v1/nothing", "/metrics", "/healthz"],
+)
+def test_other_answers_keep_a_closed_policy(server: QueryServer, path: str) -> None:
+    answer = server.http.get(path)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "'self'" not in policy
+
+
 def test_no_file_outside_the_folder_is_given(server: QueryServer) -> None:
     for path in ("/static/../page.py", "/static/%2e%2e/page.py", "/static/"):
         assert server.http.get(path).status_code == 404
