@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from whyflame.model import Span
 
 _GOLDEN = Path(__file__).parent / "golden"
-ARCHIVES = (_GOLDEN / "corpus.tar.xz", _GOLDEN / "captures.tar.xz")
+REFERENCE = _GOLDEN / "corpus.tar.xz"
+ARCHIVES = (REFERENCE, _GOLDEN / "captures.tar.xz")
 
 
 @dataclass(slots=True)
@@ -51,10 +52,17 @@ def cases() -> dict[str, Case]:
     """Every case by name."""
     found: dict[str, Case] = {}
     for archive in ARCHIVES:
-        with tarfile.open(fileobj=io.BytesIO(archive.read_bytes()), mode="r:xz") as members:
-            for member in members:
-                if member.isfile():
-                    _add(found, Path(member.name), members.extractfile(member))
+        found |= _read(archive)
+    return found
+
+
+@cache
+def _read(archive: Path) -> dict[str, Case]:
+    found: dict[str, Case] = {}
+    with tarfile.open(fileobj=io.BytesIO(archive.read_bytes()), mode="r:xz") as members:
+        for member in members:
+            if member.isfile():
+                _add(found, Path(member.name), members.extractfile(member))
     return found
 
 
@@ -71,6 +79,11 @@ def _add(found: dict[str, Case], path: Path, opened: IO[bytes] | None) -> None:
 def names() -> list[str]:
     """Names of all cases, for parameters."""
     return sorted(cases())
+
+
+def reference_names() -> list[str]:
+    """Names of the cases of the reference folder alone."""
+    return sorted(_read(REFERENCE))
 
 
 def read_requests(requests: list[tuple[str, bytes]]) -> list[Span]:

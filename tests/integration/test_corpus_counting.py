@@ -160,4 +160,4 @@ def test_the_copy_is_the_corpus(shared: Any) -> None:
         for folder in (shared / "corpus" / part).iterdir()
         if folder.is_dir()
     }
-    assert folders <= set(corpus.names())
+    assert set(corpus.reference_names()) == folders

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from whyflame.dialects.reading import Reading
     from whyflame.model import Span
 
-__all__ = ["OPENINFERENCE", "SPAN_KINDS", "name_by_metadata"]
+__all__ = ["OPENINFERENCE", "OPENINFERENCE_MESSAGES", "SPAN_KINDS", "name_by_metadata"]
 
 SPAN_KINDS = {
     "LLM": Kind.LLM,
@@ -132,6 +132,15 @@ def redacted(text: str) -> bool:
     return text == "__REDACTED__" or text == json.dumps("__REDACTED__")
 
 
+OPENINFERENCE_MESSAGES = IndexedMessages(
+    prompt="llm.input_messages.",
+    response="llm.output_messages.",
+    role=".message.role",
+    content=".message.content",
+    parts=(".message.contents.", ".message_content.text"),
+    calls=(".message.tool_calls.", ".tool_call.id"),
+)
+
 OPENINFERENCE = Dialect(
     name="openinference",
     scopes=("openinference.instrumentation*",),
@@ -146,13 +155,6 @@ OPENINFERENCE = Dialect(
         "arguments": ("input.value", "tool.parameters"),
         "result": ("output.value",),
     },
-    messages=IndexedMessages(
-        prompt="llm.input_messages.",
-        response="llm.output_messages.",
-        role=".message.role",
-        content=".message.content",
-        parts=(".message.contents.", ".message_content.text"),
-        calls=(".message.tool_calls.", ".tool_call.id"),
-    ),
+    messages=OPENINFERENCE_MESSAGES,
     finish=_finish,
 )

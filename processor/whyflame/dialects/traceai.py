@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from whyflame.dialects.dialect import Dialect, IndexedMessages
-from whyflame.dialects.openinference import OPENINFERENCE, SPAN_KINDS
+from dataclasses import replace
+
+from whyflame.dialects.dialect import Dialect
+from whyflame.dialects.openinference import OPENINFERENCE, OPENINFERENCE_MESSAGES, SPAN_KINDS
 
 __all__ = ["TRACEAI"]
 
@@ -20,12 +22,7 @@ TRACEAI = Dialect(
         "cache_write": ("gen_ai.usage.input_tokens.cache_write",),
         "reasoning": ("gen_ai.usage.output_tokens.reasoning",),
     },
-    messages=IndexedMessages(
-        prompt="gen_ai.input.messages.",
-        response="gen_ai.output.messages.",
-        role=".message.role",
-        content=".message.content",
-        parts=(".message.contents.", ".message_content.text"),
-        calls=(".message.tool_calls.", ".tool_call.id"),
+    messages=replace(
+        OPENINFERENCE_MESSAGES, prompt="gen_ai.input.messages.", response="gen_ai.output.messages."
     ),
 )
